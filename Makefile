@@ -1,0 +1,34 @@
+# Each target does its own set-up: a virtual environment in .venv, then its job.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test lint bench clean
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable ".[dev,demo]"
+	touch $@
+
+demo: $(VENV)/installed
+	$(BIN)/eventspace demo
+
+test: $(VENV)/installed
+	$(BIN)/pytest
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest tests/kernels
+
+lint: $(VENV)/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+$(VENV)/bench: $(VENV)/installed
+	$(BIN)/pip install --quiet --editable ".[bench]"
+	touch $@
+
+bench: $(VENV)/bench
+	$(BIN)/python -m benchmarks.indicator_step
+	$(BIN)/python -m benchmarks.fit
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,26 @@
+"""Kolmogorov models for binary random variables: predictions you can reason about."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eventspace.model import KolmogorovModel
+    from eventspace.observations import Observations
+
+__version__ = "0.1.0"
+__all__ = ["KolmogorovModel", "Observations", "__version__"]
+
+# The rooms behind these names import numba, scikit-learn and pandas: they are opened on first use.
+_ROOMS = {"KolmogorovModel": "eventspace.model", "Observations": "eventspace.observations"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return getattr(import_module(_ROOMS[name]), name)
+    raise AttributeError(f"module 'eventspace' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
