@@ -1,0 +1,84 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Kolmogorov models: predictions you can reason about, from a table of yes/no chances.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+Model = Annotated[Path, typer.Argument(help="A model that `eventspace fit` has written.")]
+Table = Annotated[Path, typer.Argument(help="A CSV, TSV or Parquet file.")]
+
+
+@app.command()
+def fit(
+    ratings: Table,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the model.")],
+    events: Annotated[int, typer.Option(help="How many elementary events, 1 to 64.")] = 8,
+    penalty: Annotated[float, typer.Option(help="How strongly PMFs are drawn to the mean.")] = 1.0,
+    iterations: Annotated[int, typer.Option(help="The most iterations.")] = 20,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+    threads: Annotated[int, typer.Option(help="Threads; -1 means every core.")] = -1,
+) -> None:
+    """Learn a model from a table of ratings."""
+    from eventspace.model import KolmogorovModel
+
+    model = KolmogorovModel(
+        events, pmf_penalty=penalty, n_iter=iterations, random_state=seed, n_jobs=threads
+    )
+    model.fit(ratings).save(output)
+    typer.echo(model.summary())
+
+
+@app.command()
+def predict(model: Model, pairs: Table) -> None:
+    """Predict the pairs of a table with a column of users and one of items, as CSV."""
+    from eventspace.model import KolmogorovModel
+    from eventspace.pairs import read_pairs
+    from eventspace.tables import data_frame
+
+    found = read_pairs(pairs)
+    if found is None:
+        raise ValueError(f"{pairs} has no column of users and of items.")
+    p = KolmogorovModel.load(model).predict(tuple(found))
+    frame = data_frame({"user": found.users, "item": found.items, "probability": p}, "pandas")
+    frame.to_csv(sys.stdout, index=False)
+
+
+@app.command()
+def info(model: Model) -> None:
+    """Say what a model is, how well it fits, and how much of it is proved."""
+    from eventspace.model import KolmogorovModel
+
+    typer.echo(KolmogorovModel.load(model).summary())
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to write the model.")
+    ] = Path("movielens.eventspace"),
+) -> None:
+    """Fit, compare and recommend on MovieLens small, with nothing to prepare."""
+    from rich.console import Console
+
+    from eventspace import demo as demonstration
+
+    demonstration.run(output, Console())
+
+
+def main() -> None:
+    """Run the command line; a mistake of the user's is one line and exit code 2."""
+    try:
+        app()
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        typer.echo(f"eventspace: {error}", err=True)
+        sys.exit(2)

@@ -1,0 +1,26 @@
+"""Sets of events as bits: an item's indicator packed into 64-bit words."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.uint64]
+
+WORD = 64
+
+
+def pack(indicators: NDArray[np.bool_]) -> Codes:
+    """Codes, items x words, of indicators, items x events: event d is bit d % 64 of word d // 64."""
+    n_items, n_events = indicators.shape
+    n_words = -(-n_events // WORD)
+    padded = np.zeros((n_items, n_words * WORD), dtype=np.uint8)
+    padded[:, :n_events] = indicators
+    return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def unpack(codes: Codes, n_events: int) -> NDArray[np.bool_]:
+    """Indicators, items x events, of codes, items x words."""
+    bytes_ = np.ascontiguousarray(codes, dtype="<u8").view(np.uint8)
+    bits = np.unpackbits(bytes_, axis=1, count=n_events, bitorder="little")
+    return bits.view(np.bool_)

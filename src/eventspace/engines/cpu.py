@@ -1,0 +1,162 @@
+"""The two half-steps on the cores of this machine.
+
+Users are independent given the indicators, items given the PMFs. Rows are cut into chunks of about
+equal work; a chunk's quadratics are formed, solved and forgotten, so that at most a few hundred of
+them exist at a time. Kernels release the GIL and each chunk writes its own rows only: the result
+does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace.codes import unpack
+from eventspace.entries import Entries
+from eventspace.gram import normal_equations
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.uint64]
+IndicatorSolver = Callable[
+    [Floats, Floats, Floats, Codes, NDArray[np.uint64]], tuple[Floats, NDArray[np.bool_]]
+]
+PmfSolver = Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]
+
+CHUNK_BYTES = 1 << 20  # of quadratics: they stay in the cache between forming and solving
+CHUNKS_A_THREAD = 8  # enough to even out the load
+
+
+class Indicators(NamedTuple):
+    """What an indicator step gives: codes, each item's cost, and which are proved least."""
+
+    codes: Codes
+    cost: Floats
+    proved: NDArray[np.bool_]
+
+
+class Pmfs(NamedTuple):
+    """What a pmf step gives: PMFs, each user's squared error, and the duality gaps."""
+
+    pmf: Floats
+    error: Floats
+    gap: Floats
+
+
+@dataclass(frozen=True)
+class CPU:
+    """Runs the steps with the given solvers and penalties on ``n_threads`` threads."""
+
+    indicator_solver: IndicatorSolver
+    pmf_solver: PmfSolver
+    indicator_penalty: float = 0.0
+    pmf_penalty: float = 0.0
+    n_threads: int = 1
+
+    def update_indicators(
+        self, by_item: Entries, pmf: Floats, codes: Codes, seeds: NDArray[np.uint64]
+    ) -> Indicators:
+        """(Q2) for every item: the cost of item i is its squared error and mu |psi_i|."""
+        codes = codes.copy()
+        cost = np.empty(len(codes))
+        proved = np.empty(len(codes), dtype=np.bool_)
+
+        def step(rows: slice, S: Floats, v: Floats, energy: Floats) -> None:
+            v -= 0.5 * self.indicator_penalty
+            cost[rows], proved[rows] = self.indicator_solver(S, v, energy, codes[rows], seeds[rows])
+
+        self._each_chunk(by_item, pmf, step)
+        return Indicators(codes, cost, proved)
+
+    def update_pmfs(self, by_user: Entries, pmf: Floats, codes: Codes, centre: Floats) -> Pmfs:
+        """(Q1) for every user: the squared error and lambda |theta_u - centre|^2 is minimised."""
+        pmf = pmf.copy()
+        error, gap = np.empty(len(pmf)), np.empty(len(pmf))
+        n_events = pmf.shape[1]
+        indicators = unpack(codes[:, None], n_events).astype(np.float64)
+        diagonal = np.arange(n_events)
+
+        def step(rows: slice, Q: Floats, r: Floats, energy: Floats) -> None:
+            Q[:, diagonal, diagonal] += self.pmf_penalty
+            r += self.pmf_penalty * centre
+            cost, gap[rows] = self.pmf_solver(Q, r, pmf[rows])
+            ridge = pmf[rows] @ (-2.0 * centre) + np.einsum("ud,ud->u", pmf[rows], pmf[rows])
+            error[rows] = cost + energy - self.pmf_penalty * ridge
+
+        self._each_chunk(by_user, indicators, step)
+        return Pmfs(pmf, error, gap)
+
+    def _each_chunk(
+        self,
+        entries: Entries,
+        factors: Floats,
+        step: Callable[[slice, Floats, Floats, Floats], None],
+    ) -> None:
+        """Form the quadratics of each chunk of rows and hand them to ``step``."""
+        full = _full_table(entries, len(factors))
+        shared = factors.T @ factors if full is not None else None
+
+        def run(rows: slice) -> None:
+            n_rows, n_events = rows.stop - rows.start, factors.shape[1]
+            if full is not None and shared is not None:
+                values = full[rows].astype(np.float64)
+                energy = np.einsum("ki,ki->k", values, values)
+                step(rows, shared[None].copy(), values @ factors, energy)
+                return
+            gram = np.empty((n_rows, n_events, n_events))
+            linear, energy = np.empty((n_rows, n_events)), np.empty(n_rows)
+            ptr = entries.ptr[rows.start : rows.stop + 1]
+            normal_equations(
+                ptr, entries.index, entries.value, entries.weight, factors, gram, linear, energy
+            )
+            step(rows, gram, linear, energy)
+
+        chunks = _chunks(entries.ptr, factors.shape[1], self.n_threads)
+        with _mapper(self.n_threads) as each:
+            for _ in each(run, chunks):
+                pass
+
+
+def _full_table(entries: Entries, n_columns: int) -> NDArray[np.float32] | None:
+    """The values as a dense table if every cell is observed and unweighted, else None.
+
+    Then all rows share one Gram matrix, and the linear terms are one matrix product.
+    """
+    n_rows = len(entries.ptr) - 1
+    if entries.weight.size or entries.value.size != n_rows * n_columns:
+        return None
+    return entries.value.reshape(n_rows, n_columns)
+
+
+def _chunks(ptr: NDArray[np.int64], n_events: int, n_threads: int) -> list[slice]:
+    """Cut the rows into slices of about equal work, counting a solve as D entries."""
+    n_rows = len(ptr) - 1
+    work = ptr + n_events * np.arange(n_rows + 1)
+    n_chunks = max(CHUNKS_A_THREAD * n_threads, n_rows * n_events**2 * 8 // CHUNK_BYTES)
+    goals = np.linspace(0, work[-1], n_chunks + 1)
+    cuts = np.unique(np.searchsorted(work, goals))
+    return [slice(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+@contextmanager
+def _mapper(n_threads: int) -> Iterator[Callable[..., Iterator[None]]]:
+    if n_threads == 1:
+        yield map
+        return
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        yield pool.map
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def count_threads(n_jobs: int) -> int:
+    """Threads for scikit-learn's ``n_jobs``: -1 is every core that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return n_jobs if n_jobs > 0 else max(1, (cores or 1) + 1 + n_jobs)

@@ -1,0 +1,225 @@
+"""Ids of any hashable kind, and their positions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from numba import njit
+
+PANDAS_COLUMN = (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)
+Positions = npt.NDArray[np.int64]
+
+# Rows numbered at a time: the copy of a block stays in the cache.
+_BLOCK = 1 << 16
+
+
+class Ids:
+    """The distinct ids of the users or of the items; the position of an id is its place here.
+
+    ``values`` is an array of numbers where the caller's ids were numbers, of objects otherwise.
+    """
+
+    def __init__(self, values: Any) -> None:
+        self.values: npt.NDArray[Any] = plain_array(as_column(values))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ids) and np.array_equal(self.values, other.values)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getitem__(self, position: int) -> Hashable:
+        value = self.values[position]
+        return value.item() if isinstance(value, np.generic) else value  # type: ignore[no-any-return]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.values.tolist())
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(self[k]) for k in range(min(3, len(self))))
+        return f"Ids({len(self)}: {shown}{', ...' if len(self) > 3 else ''})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"values": self.values}  # the lookup is rebuilt sooner than it is read
+
+    def positions(self, ids: Any) -> Positions:
+        """The position of each of ``ids``, -1 for one that is not known."""
+        column = as_column(ids)
+        if _is_arrow(column):
+            row_unique, uniques = _factorize(column)
+            # a missing id is unknown: its -1 takes what is put last
+            return np.append(self.positions(plain_array(uniques)), -1)[row_unique]
+        return self._lookup.get_indexer(column).astype(np.int64, copy=False)
+
+    @cached_property
+    def _lookup(self) -> pd.Index[Any]:
+        lookup: pd.Index[Any] = pd.Index(self.values, dtype=self.values.dtype, tupleize_cols=False)
+        return lookup
+
+    def joined(self, others: Ids) -> tuple[Ids, Positions]:
+        """These ids, those of ``others`` that are new after them, and where each of others is."""
+        positions = self.positions(others.values)
+        new = np.flatnonzero(positions < 0)
+        if not new.size:
+            return self, positions
+        positions[new] = len(self) + np.arange(new.size)
+        return Ids(_concatenated(self.values, others.values[new])), positions
+
+
+def number(column: Any, what: str, known: Ids | None = None) -> tuple[Ids, npt.NDArray[np.int32]]:
+    """The distinct ids of a column in order of appearance, and the position of each row's.
+
+    Known ids keep their positions, new ones follow. ``what`` names the column in the error that
+    a missing id gets.
+    """
+    column = as_column(column)
+    try:
+        positions, uniques = _factorize(column)
+    except TypeError as error:
+        raise ValueError(f"Every {what} id must be hashable: {error}.") from error
+    if positions.size and positions.min() < 0:
+        row = int(np.argmax(positions < 0))
+        raise ValueError(f"The {what} id of row {row} is missing; every row needs one.")
+    ids = Ids(uniques)
+    if known is not None:
+        ids, moved = known.joined(ids)
+        positions = moved.astype(np.int32)[positions]
+    return ids, positions
+
+
+def as_column(data: Any) -> Any:
+    """One column as numpy, pandas or pyarrow can number it, without a copy where it is one."""
+    if isinstance(data, pd.MultiIndex):
+        return data.to_numpy()
+    if isinstance(data, PANDAS_COLUMN) or _is_arrow(data):
+        return data
+    if isinstance(data, np.ndarray):
+        if data.ndim != 1:
+            raise ValueError(f"A column of ids or values must be 1-D, this has {data.ndim} axes.")
+        return data
+    if isinstance(data, Ids):
+        return data.values
+    if not isinstance(data, (list, tuple, range)):
+        import narwhals as nw
+
+        series = nw.from_native(data, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series):
+            return series_column(series)
+        if isinstance(data, (str, bytes)) or not hasattr(data, "__len__"):
+            raise ValueError(f"Expected a column of ids or values, got {data!r}.")
+    return _inferred(np.fromiter(data, dtype=object, count=len(data)))
+
+
+def series_column(series: Any) -> Any:
+    """A narwhals Series as a column: pyarrow's, whose strings are no Python objects."""
+    import narwhals as nw
+
+    if series.dtype == nw.Object:
+        return np.fromiter(series.to_list(), dtype=object, count=len(series))
+    return series.to_arrow()
+
+
+def plain_array(column: Any) -> npt.NDArray[Any]:
+    """A column as a numpy array: numbers as they are, everything else as Python objects."""
+    if _is_arrow(column):
+        import pyarrow as pa
+
+        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+            return np.asarray(column.to_numpy(zero_copy_only=False))
+        return np.fromiter(column.to_pylist(), dtype=object, count=len(column))
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind in "mM":  # numpy would make integers of them, pandas Timestamps
+            return pd.Series(column).astype(object).to_numpy()
+        return column if column.dtype.kind in "biufO" else column.astype(object)
+    if isinstance(column.dtype, np.dtype):
+        return plain_array(column.to_numpy())
+    return _inferred(np.asarray(column, dtype=object))
+
+
+def _is_arrow(column: Any) -> bool:
+    return type(column).__module__.partition(".")[0] == "pyarrow"
+
+
+def _inferred(objects: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Objects that are all of one kind of number as an array of that kind."""
+    kind = {"integer": np.int64, "floating": np.float64, "boolean": np.bool_}.get(
+        pd.api.types.infer_dtype(objects, skipna=False)
+    )
+    try:
+        return objects if kind is None else objects.astype(kind)
+    except OverflowError:  # Python's integers know no bounds
+        return objects
+
+
+def _concatenated(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    same = first.dtype == second.dtype or {first.dtype.kind, second.dtype.kind} == {"i"}
+    if not same:  # 1 must not become 1.0 because 2.5 has come
+        first, second = first.astype(object), second.astype(object)
+    return np.concatenate([first, second])
+
+
+def _factorize(column: Any) -> tuple[npt.NDArray[np.int32], Any]:
+    """Number the distinct values of a column in order of appearance; missing ones are -1."""
+    if _is_arrow(column):
+        return _factorize_arrow(column)
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu" and len(column):
+        array = np.asarray(column)
+        lowest, highest = int(array.min()), int(array.max())
+        if highest - lowest < array.size + _BLOCK and highest < 2**63:
+            return _factorize_compact(array, lowest, highest)
+    positions, uniques = pd.factorize(column)
+    return positions.astype(np.int32), uniques
+
+
+def _factorize_arrow(column: Any) -> tuple[npt.NDArray[np.int32], Any]:
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):  # a categorical: its own order is not that of appearance
+        if isinstance(column, pa.ChunkedArray):
+            column = column.unify_dictionaries().combine_chunks()
+        positions, used = _factorize(plain_array(column.indices))
+        return positions, column.dictionary.take(pa.array(used.astype(np.int64)))
+    whole = pa.types.is_integer(kind) and column.null_count == 0
+    if whole or pa.types.is_floating(kind) or pa.types.is_nested(kind):
+        return _factorize(plain_array(column))
+    encoded = column.dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+    positions = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return positions.astype(np.int32, copy=False), encoded.dictionary
+
+
+def _factorize_compact(
+    integers: npt.NDArray[Any], lowest: int, highest: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
+    """Number integers of a narrow range by a table, six times faster than by hashing."""
+    place = np.full(highest - lowest + 1, -1, np.int32)
+    uniques = np.empty(highest - lowest + 1, np.int64)
+    positions = np.empty(integers.size, np.int32)
+    n = 0
+    for start in range(0, integers.size, _BLOCK):
+        stop = start + _BLOCK
+        # one kernel serves every dtype, stride and read-only column
+        block = np.array(integers[start:stop], dtype=np.int64)
+        n = _number_block(block, lowest, place, uniques, n, positions[start:stop])
+    return positions, uniques[:n].astype(integers.dtype)
+
+
+@njit(cache=True, nogil=True)
+def _number_block(ids: Any, lowest: int, place: Any, uniques: Any, n: int, positions: Any) -> int:
+    for k in range(ids.size):
+        at = ids[k] - lowest
+        if place[at] < 0:
+            place[at] = n
+            uniques[n] = ids[k]
+            n += 1
+        positions[k] = place[at]
+    return n

@@ -1,0 +1,59 @@
+"""What every solver of the indicator step needs of ``g(x) = x'S x - 2 v'x``, x in {0, 1}^D."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# Costs of an item that differ by less than this times its sum of weights count as equal: a
+# difference of 1e-7 in the mean squared error of its values, which lie in [0, 1].
+TOLERANCE = 1e-7
+
+
+@njit(cache=True, nogil=True)
+def sum_of_weights(S: Floats) -> float:
+    """The item's sum of weights is 1'S1, for PMFs sum to one."""
+    total = 0.0
+    for a in range(S.shape[0]):
+        for b in range(S.shape[0]):
+            total += S[a, b]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def tolerance(S: Floats) -> float:
+    """TOLERANCE in units of cost."""
+    return TOLERANCE * sum_of_weights(S)
+
+
+@njit(cache=True, nogil=True)
+def half_gradient(S: Floats, v: Floats, x: Floats, slope: Floats) -> float:
+    """Write ``S x - v`` to ``slope`` and return g(x)."""
+    cost = 0.0
+    for a in range(v.size):
+        s = -v[a]
+        for b in range(v.size):
+            s += S[a, b] * x[b]
+        slope[a] = s
+        cost += x[a] * (s - v[a])
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def read_code(code: np.uint64, x: Floats) -> None:
+    """Write the bits of ``code`` to ``x``."""
+    for d in range(x.size):
+        x[d] = np.float64((code >> np.uint64(d)) & np.uint64(1))
+
+
+@njit(cache=True, nogil=True)
+def write_code(x: Floats) -> np.uint64:
+    """Return the code whose bits are ``x``."""
+    code = np.uint64(0)
+    for d in range(x.size):
+        if x[d] > 0.5:
+            code |= np.uint64(1) << np.uint64(d)
+    return code

@@ -1,0 +1,269 @@
+"""The estimator: a Kolmogorov model learnt from a table of chances."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from eventspace import settings
+from eventspace.descent import Descent, descend, population_centre, random_start
+from eventspace.entries import Entries
+from eventspace.files import load_model, save_model
+from eventspace.observations import Observations
+from eventspace.pairs import is_positional
+from eventspace.prediction import Prediction, known_positions
+from eventspace.progress import bar
+from eventspace.randomness import streams
+from eventspace.summary import Summary, summarise
+
+Floats = NDArray[np.float64]
+
+
+class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A finite probability space that explains a table of yes/no chances.
+
+    Every user has a distribution over ``n_events`` elementary events, every item is the set of
+    events in which it comes true, and P[X_ui = 1] is the mass that the user gives to that set.
+
+    Parameters
+    ----------
+    n_events : int, default 8
+        D, the number of elementary events, 1 to 64.
+    pmf_penalty : float, default 1.0
+        lambda: how strongly each PMF is drawn to ``pmf_prior``, in ratings. Noisy tables want more:
+        on film ratings 30 to 60 predict best.
+    pmf_prior : {"mean", "zero"}, default "mean"
+        Draw PMFs towards the population's mean, or towards zero (so to the uniform one), as the
+        paper does.
+    indicator_penalty : float, default 0.0
+        mu: the cost of each event in an item's set.
+    indicator_solver : {"exact", "sdr", "local"} or a solver, default "exact"
+        ``Exact(node_budget)``, ``SDR(n_roundings)`` and ``Local(n_starts)`` of
+        ``eventspace.indicators`` set the details.
+    pmf_solver : {"pairwise", "frank-wolfe"} or a solver, default "pairwise"
+        ``FrankWolfe(step)`` of ``eventspace.pmf`` has the step rules "paper", "jaggi" and
+        "line-search".
+    n_iter : int, default 20
+        The most iterations, each an indicator step and a pmf step.
+    tol : float, default 1e-4
+        Stop when an iteration lowers the cost by less than this part of it.
+    n_init : int, default 1
+        Random starts; the descent with the least cost is kept.
+    warm_start : bool, default False
+        Go on from the last fit where the ids and ``n_events`` are the same.
+    n_jobs : int, default -1
+        Threads; -1 means every core. The result does not depend on it.
+    random_state : int, RandomState or None, default None
+        The same number gives the same model.
+    verbose : bool or None, default None
+        A progress bar: always, never, or (None) when a person watches.
+
+    Attributes
+    ----------
+    pmf_ : array of users x events
+        theta. A user without ratings has the mean PMF of the others.
+    codes_ : uint64 array of items x words
+        psi, packed 64 events a word; ``indicators_`` is the same as bools.
+    observations_ : Observations
+        What was learnt from: ids, scale, and the ratings by user and by item.
+    history_ : array
+        The cost after each iteration: it never rises.
+    error_ : float
+        The (weighted) squared error over the observed entries.
+    n_iter_ : int
+        Iterations of the descent that was kept.
+    proved_ : bool array of items
+        Whether the last solve of the item was proved optimal.
+    gap_ : array of users
+        The duality gap of each user's last solve: its cost is at most this far above the least.
+    interrupted_ : bool
+        Whether Ctrl-C ended the descent.
+    """
+
+    def __init__(
+        self,
+        n_events: int = 8,
+        *,
+        pmf_penalty: float = 1.0,
+        pmf_prior: str = "mean",
+        indicator_penalty: float = 0.0,
+        indicator_solver: Any = "exact",
+        pmf_solver: Any = "pairwise",
+        n_iter: int = 20,
+        tol: float = 1e-4,
+        n_init: int = 1,
+        warm_start: bool = False,
+        n_jobs: int = -1,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.n_events = n_events
+        self.pmf_penalty = pmf_penalty
+        self.pmf_prior = pmf_prior
+        self.indicator_penalty = indicator_penalty
+        self.indicator_solver = indicator_solver
+        self.pmf_solver = pmf_solver
+        self.n_iter = n_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn PMFs and indicators from a table of chances.
+
+        ``X`` is an :class:`Observations` or anything that ``Observations.of`` reads: a long or wide
+        DataFrame, an array with NaN for missing, a sparse matrix, ``(users, items, values)``, or the
+        path of a CSV or Parquet file. ``y`` is ignored.
+        """
+        engine = settings.checked_engine(self)
+        observations = Observations.of(X)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        starts = self._starts(observations, rng)
+        found: list[Descent] = []
+        with bar("fit", self.n_iter * len(starts), self.verbose) as update:
+            for start in starts:
+                done = len(found) * self.n_iter
+                descent = descend(
+                    start,
+                    observations,
+                    engine,
+                    prior=self.pmf_prior,
+                    n_iter=self.n_iter,
+                    tol=self.tol,
+                    rng=rng,
+                    on_iteration=lambda now, done=done: update(  # type: ignore[misc]
+                        done + len(now.history), f"cost {now.cost:,.2f}"
+                    ),
+                )
+                found.append(descent)
+                if descent.interrupted:
+                    warnings.warn("interrupted: this is the model so far", stacklevel=2)
+                    break
+        self._keep(observations, min(found, key=lambda descent: descent.cost))
+        self.interrupted_ = found[-1].interrupted
+        self.n_features_in_ = observations.n_items
+        return self
+
+    def _starts(self, observations: Observations, rng: np.random.Generator) -> list[Descent]:
+        if self.warm_start and hasattr(self, "pmf_"):
+            before = self.observations_
+            if (
+                self.pmf_.shape[1] == self.n_events
+                and before.user_ids == observations.user_ids
+                and before.item_ids == observations.item_ids
+            ):
+                return [Descent(self.pmf_, self.codes_[:, 0])]
+        return [random_start(observations, self.n_events, rng) for _ in range(self.n_init)]
+
+    def _keep(self, observations: Observations, descent: Descent) -> None:
+        rated = np.diff(observations.by_user.ptr) > 0
+        descent.pmf[~rated] = population_centre(descent.pmf, rated, "mean")
+        self.observations_ = observations
+        self.pmf_ = descent.pmf
+        self.codes_ = descent.codes[:, None]
+        self.history_ = np.array(descent.history)
+        self.error_ = descent.error
+        self.n_iter_ = len(descent.history)
+        self.proved_ = descent.proved
+        self.gap_ = descent.gap
+
+    def transform(self, X: Any) -> Floats:
+        """The PMF of each user of a table, taken as new: one convex solve a row.
+
+        The items must be the model's own. Gives rows x events, in the order of the table's rows (of
+        first appearance in a long one). Nothing is kept: to add users to the model, use
+        :meth:`fold_in`.
+        """
+        check_is_fitted(self)
+        if is_positional(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        known = self.observations_
+        table = Observations.of(X, scale=known.scale, items=known.item_ids)
+        known_positions(known.item_ids, table.item_ids.values, "item", "error")
+        return self._solve_pmfs(table.by_user)
+
+    def _solve_pmfs(self, by_user: Entries) -> Floats:
+        """(Q1) for new users, from the population's PMF, which those without ratings keep."""
+        mean = self.pmf_mean_
+        centre = mean if self.pmf_prior == "mean" else np.zeros_like(mean)
+        start = np.tile(mean, (len(by_user.ptr) - 1, 1))
+        engine = settings.checked_engine(self)
+        pmf = engine.update_pmfs(by_user, start, self.codes_[:, 0], centre).pmf
+        pmf[np.diff(by_user.ptr) == 0] = mean
+        return pmf
+
+    def fold_in(self, X: Any) -> Self:
+        """Add the new users and the new items of a table, without touching the rest.
+
+        Each entry needs a new user and a known item, or a known user and a new item. A new user is
+        one convex solve, a new item one binary one.
+        """
+        check_is_fitted(self)
+        known = self.observations_
+        new = Observations.of(X, scale=known.scale, users=known.user_ids, items=known.item_ids)
+        u, i, _ = new.coo()
+        new_user, new_item = u >= known.n_users, i >= known.n_items
+        if (new_user == new_item).any():
+            k = int(np.argmax(new_user == new_item))
+            both = "new" if new_user[k] else "known"
+            raise ValueError(
+                f"fold_in needs one of user and item new and the other known, but user "
+                f"{new.user_ids[u[k]]!r} and item {new.item_ids[i[k]]!r} are both {both}: "
+                + ("fold in the users first." if new_user[k] else "fit again to change them.")
+            )
+        n_new = new.n_items - known.n_items
+        engine = settings.checked_engine(self)
+        items = engine.update_indicators(
+            new.by_item.rows(known.n_items),
+            self.pmf_,
+            np.zeros(n_new, dtype=np.uint64),
+            streams(np.random.default_rng(0), n_new),
+        )
+        self.pmf_ = np.vstack([self.pmf_, self._solve_pmfs(new.by_user.rows(known.n_users))])
+        self.codes_ = np.vstack([self.codes_, items.codes[:, None]])
+        self.proved_ = np.concatenate([self.proved_, items.proved])
+        self.observations_ = known.merged(new)
+        self.n_features_in_ = self.observations_.n_items
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file: parameters, PMFs, codes, ids, scale and observations."""
+        check_is_fitted(self)
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that :meth:`save` wrote."""
+        return load_model(cls, path)
+
+    def summary(self) -> Summary:
+        """What was fitted, how well, and how much of it is proved, in a few lines of text."""
+        check_is_fitted(self)
+        return summarise(self)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The names of the columns of :meth:`transform`."""
+        check_is_fitted(self)
+        return np.array([f"event{d}" for d in range(self.pmf_.shape[1])], dtype=object)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)
+        if not hasattr(self, "pmf_"):
+            return text
+        return f"{text}  # fitted: {self.observations_!r}"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,49 @@
+"""Pairs of a user and an item, as the caller holds them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from eventspace.observations import Observations
+from eventspace.roles import role
+from eventspace.tables import table_of
+
+
+class Pairs(NamedTuple):
+    """The ids of the users and of the items, in columns of the same length."""
+
+    users: Any
+    items: Any
+
+
+def read_pairs(data: Any) -> Pairs | None:
+    """The pairs in ``(users, items)``, Observations or a DataFrame; None if it is another table."""
+    if isinstance(data, Observations):
+        users, items, _ = data.coo()
+        return Pairs(data.user_ids.values[users], data.item_ids.values[items])
+    if isinstance(data, tuple):
+        if len(data) < 2 or len(data[0]) != len(data[1]):
+            raise ValueError("Pairs are (users, items), two columns of the same length.")
+        return Pairs(data[0], data[1])
+    if is_positional(data):
+        return None
+    table = table_of(data)
+    if table is None:
+        raise ValueError(
+            f"A {type(data).__name__} holds no pairs: pass (users, items) or a DataFrame with a "
+            "column of users and one of items."
+        )
+    roles = [role(name) for name in table.names]
+    if roles.count("user") == 1 and roles.count("item") == 1:
+        return Pairs(table.column(roles.index("user")), table.column(roles.index("item")))
+    if len(table.names) == 2:
+        return Pairs(table.column(0), table.column(1))
+    return None
+
+
+def is_positional(data: Any) -> bool:
+    """Whether the rows of a table have no ids but their number: an array or a sparse matrix."""
+    return isinstance(data, (np.ndarray, list)) or sparse.issparse(data)

@@ -1,0 +1,47 @@
+"""What every solver of the pmf step needs of ``f(theta) = theta'H theta - 2 r'theta``."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def half_gradient(H: Floats, r: Floats, theta: Floats, slope: Floats) -> None:
+    """Write ``H theta - r`` to ``slope``."""
+    for a in range(theta.size):
+        s = -r[a]
+        for b in range(theta.size):
+            s += H[a, b] * theta[b]
+        slope[a] = s
+
+
+@njit(cache=True, nogil=True)
+def cost_of(slope: Floats, r: Floats, theta: Floats) -> float:
+    """Return f(theta), from ``slope = H theta - r``."""
+    cost = 0.0
+    for a in range(theta.size):
+        cost += theta[a] * (slope[a] - r[a])
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def duality_gap(slope: Floats, theta: Floats) -> float:
+    """Return ``grad'theta - min grad``: f(theta) is at most this far above its least value."""
+    lowest, mean = slope[0], 0.0
+    for a in range(slope.size):
+        lowest = min(lowest, slope[a])
+        mean += slope[a] * theta[a]
+    return 2.0 * (mean - lowest)
+
+
+@njit(cache=True, nogil=True)
+def largest_diagonal(H: Floats) -> float:
+    """The scale of a user's cost: the largest weight that an event carries."""
+    largest = 0.0
+    for a in range(H.shape[0]):
+        largest = max(largest, H[a, a])
+    return largest

@@ -1,0 +1,168 @@
+"""What a fitted model says of users and items: P[X_ui = 1] = theta_u . psi_i."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from eventspace.codes import Codes, unpack
+from eventspace.ids import Ids
+from eventspace.observations import Observations
+from eventspace.pairs import is_positional, read_pairs
+from eventspace.settings import check_choice
+from eventspace.tables import data_frame
+
+Floats = NDArray[np.float64]
+Unit = Literal["probability", "original"]
+Unknown = Literal["error", "population"]
+
+UNITS = ("probability", "original")
+UNKNOWN = ("error", "population")
+_BLOCK = 1 << 16  # pairs predicted at a time
+
+
+class Prediction:
+    """Predictions from ``pmf_``, ``codes_`` and ``observations_``.
+
+    Where there is no evidence, the population stands in: an unknown user, or one without ratings,
+    has the mean PMF of the users with ratings; an unknown item, or one without ratings, the mean
+    indicator of the rated items.
+    """
+
+    pmf_: Floats
+    codes_: Codes
+    observations_: Observations
+
+    @property
+    def indicators_(self) -> NDArray[np.bool_]:
+        """psi: items x events, whether the item comes true in the event."""
+        return unpack(self.codes_, self.pmf_.shape[1])
+
+    @property
+    def pmf_mean_(self) -> Floats:
+        """The mean PMF of the users with ratings: the population's."""
+        rated = np.diff(self.observations_.by_user.ptr) > 0
+        return np.asarray(self.pmf_[rated].mean(axis=0))
+
+    @property
+    def indicator_mean_(self) -> Floats:
+        """The mean indicator of the rated items: how large a part of them comes true in an event."""
+        rated = np.diff(self.observations_.by_item.ptr) > 0
+        return np.asarray(self.indicators_[rated].mean(axis=0))
+
+    def predict(
+        self, X: Any = None, *, unit: Unit = "probability", unknown: Unknown = "error"
+    ) -> Floats:
+        """P[X_ui = 1] for pairs, for all pairs, or for the rows of a table.
+
+        ``X`` may be
+
+        - pairs: ``(users, items)``, or a DataFrame with a column of each. Gives one number a pair;
+        - None: every user and item of the model. Gives users x items;
+        - an array, a sparse matrix or a wide DataFrame with the model's items as columns: each row
+          is taken as a new user, as in :meth:`transform`. Gives rows x items: the table completed.
+
+        ``unit="original"`` gives the unit of the table that was fitted, ``unknown="population"``
+        lets the population stand in for ids that the model does not know.
+        """
+        check_is_fitted(self)
+        check_choice("unit", unit, UNITS)
+        check_choice("unknown", unknown, UNKNOWN)
+        if X is None:
+            p = self.inverse_transform(self.pmf_)
+        elif (pairs := read_pairs(X)) is not None:
+            users = known_positions(self.observations_.user_ids, pairs.users, "user", unknown)
+            items = known_positions(self.observations_.item_ids, pairs.items, "item", unknown)
+            p = self._predict_positions(users, items)
+        else:
+            p = self.inverse_transform(self.transform(X))  # type: ignore[attr-defined]
+        return self.observations_.from_unit(p) if unit == "original" else p
+
+    def inverse_transform(self, X: Any) -> Floats:
+        """P[X_i = 1] of every item under each of the PMFs in ``X``: rows x items."""
+        check_is_fitted(self)
+        pmf = np.atleast_2d(np.asarray(X, dtype=np.float64))
+        if pmf.shape[1] != self.pmf_.shape[1]:
+            raise ValueError(
+                f"A PMF of this model has {self.pmf_.shape[1]} events, X has {pmf.shape[1]} columns."
+            )
+        return pmf @ self._indicators_or_mean().T
+
+    def recommend(
+        self, user: Any, n: int = 10, *, seen: bool = False, unit: Unit = "probability"
+    ) -> Any:
+        """The n items that the user most probably likes: a DataFrame, the likeliest first.
+
+        Items that the user has rated, and items that nobody has, are left out; ``seen=True`` takes
+        the rated ones in. Ties go to the item with more ratings.
+        """
+        check_is_fitted(self)
+        check_choice("unit", unit, UNITS)
+        known = self.observations_
+        u = int(known_positions(known.user_ids, [user], "user", "error")[0])
+        p = self.inverse_transform(self.pmf_[u])[0]
+        evidence = np.diff(known.by_item.ptr)
+        candidate = evidence > 0
+        if not seen:
+            candidate[known.by_user.index[known.by_user.ptr[u] : known.by_user.ptr[u + 1]]] = False
+        items = np.flatnonzero(candidate)
+        best = items[np.lexsort((-evidence[items], -p[items]))[:n]]
+        column = "probability" if unit == "probability" else "value"
+        values = known.from_unit(p[best]) if unit == "original" else p[best]
+        ids = [known.item_ids[i] for i in best]
+        return data_frame({"item": ids, column: values, "ratings": evidence[best]}, known.library)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """R^2 of the predictions over the observed entries of ``X``, weighted by their weights.
+
+        The rows of an array or sparse matrix have no ids: they are taken as new users, as in
+        :meth:`transform`. Other tables are compared by their ids.
+        """
+        from sklearn.metrics import r2_score
+
+        check_is_fitted(self)
+        known = self.observations_
+        table = Observations.of(X, scale=known.scale, items=known.item_ids)
+        u, i, p = table.coo()
+        items = known_positions(known.item_ids, table.item_ids.values, "item", "error")
+        if is_positional(X):
+            predicted = self.predict(X)[u, items[i]]
+        else:
+            users = known_positions(known.user_ids, table.user_ids.values, "user", "error")
+            predicted = self._predict_positions(users[u], items[i])
+        weight = table.by_user.weight if table.weighted else None
+        return float(r2_score(p, predicted, sample_weight=weight))
+
+    def _indicators_or_mean(self) -> Floats:
+        """psi as numbers, with the mean indicator for items without ratings."""
+        indicators = self.indicators_.astype(np.float64)
+        unrated = np.diff(self.observations_.by_item.ptr) == 0
+        if unrated.any():
+            indicators[unrated] = self.indicator_mean_
+        return indicators
+
+    def _predict_positions(self, users: NDArray[np.int64], items: NDArray[np.int64]) -> Floats:
+        """theta_u . psi_i for pairs of positions; -1 stands for the population."""
+        pmf = np.vstack([self.pmf_, self.pmf_mean_])
+        indicators = np.vstack([self._indicators_or_mean(), self.indicator_mean_])
+        p = np.empty(len(users))
+        for start in range(0, len(users), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            p[block] = np.einsum("kd,kd->k", pmf[users[block]], indicators[items[block]])
+        return p
+
+
+def known_positions(ids: Ids, wanted: Any, what: str, unknown: str) -> NDArray[np.int64]:
+    """Positions of ``wanted`` among ``ids``; unknown ones are an error, or -1 for "population"."""
+    positions = ids.positions(wanted)
+    if unknown == "error" and (positions < 0).any():
+        missing = list(dict.fromkeys(np.asarray(wanted, dtype=object)[positions < 0].tolist()))
+        shown = ", ".join(repr(id_) for id_ in missing[:5]) + (", ..." if len(missing) > 5 else "")
+        raise ValueError(
+            f"The model does not know {len(missing)} of these {what}s: {shown}. "
+            "Use fold_in to add them, or predict(..., unknown='population')."
+        )
+    return positions

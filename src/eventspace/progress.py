@@ -1,0 +1,60 @@
+"""Progress for people: a bar on a terminal or in a notebook, nothing in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+PATIENCE = 1.0  # seconds before a bar appears
+
+
+def watched() -> bool:
+    """Whether a person is there to see a bar."""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+@contextmanager
+def bar(title: str, total: int, show: bool | None) -> Iterator[Callable[[int, str], None]]:
+    """Give a function ``update(done, note)``; ``show`` None means: if a person watches.
+
+    The bar appears only once the work has lasted a second, and shows the time left.
+    """
+    if show is None:
+        show = watched()
+    if not show:
+        yield lambda done, note: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = progress.add_task(title, total=total, note="")
+    begun, started = time.monotonic(), False
+
+    def update(done: int, note: str) -> None:
+        nonlocal started
+        if not started and time.monotonic() - begun > PATIENCE:
+            progress.start()
+            started = True
+        progress.update(task, completed=done, note=note)
+
+    try:
+        yield update
+    finally:
+        if started:
+            progress.stop()

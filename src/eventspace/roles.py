@@ -1,0 +1,203 @@
+"""Which column is what, and whether a table is long or wide."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from eventspace.tables import Table, column_kind, value_array
+
+# Read without case, blanks and underscores; a user's or an item's word also with "id" or "name".
+_WORDS = {
+    "user": "user uid customer member viewer reader listener reviewer person subject patient "
+    "respondent student voter legislator senator sample basket transaction transmitter sender",
+    "item": "item iid movie film title product article book song track question rollcall bill "
+    "cpg probe receiver",
+    "value": "value rating score p prob probability vote response outcome stars",
+    "weight": "weight weights",
+    "successes": "successes",
+    "trials": "trials",
+    "time": "timestamp time date datetime ts",
+    "index": "index unnamed0",
+}
+_ROLE = {word: role for role, words in _WORDS.items() for word in words.split()}
+_HINTS = ("user", "item", "value", "weight", "successes", "trials", "time")
+
+Roles = dict[str, int]
+
+
+def role(name: Hashable) -> str | None:
+    """What a column of this name is taken for, or None."""
+    if name == "":  # what a written row index is called
+        return "index"
+    if not isinstance(name, str):
+        return None
+    word = re.sub(r"[\W_]+", "", name).lower()
+    stem = _ROLE.get(re.sub("(id|name)$", "", word))
+    return _ROLE.get(word) or (stem if stem in ("user", "item") else None)
+
+
+def long_roles(table: Table) -> Roles | None:
+    """The columns' roles if the table is long, None if it is wide; an error if it may be either.
+
+    The rule is in the docstring of `eventspace.Observations.of`.
+    """
+    found = [role(name) for name in table.names]
+    named = {r for r in found if r in ("user", "item")}
+    named |= {"value" for r in found if r in ("value", "successes", "trials")}
+    columns = [j for j, r in enumerate(found) if r != "index"]
+    if table.pivoted:
+        return None
+    if len(named) == 3:
+        return assign(table, {})
+    if len(columns) in (3, 4):
+        return _by_position(table, named)
+    hints = {r for r in found if r in _HINTS}
+    if len(hints) >= 2 or (len(columns) < 3 and named - {"user"}):
+        raise _missing(table, {r for r in ("user", "item", "value") if r not in named})
+    return None
+
+
+def assign(table: Table, given: Mapping[str, Hashable]) -> Roles:
+    """The roles of the columns of a long table: as given, else by name, else by position."""
+    roles = _named(table, given)
+    filled = _filled(table, roles)
+    if filled is None:
+        raise _missing(table, set(_lacking(roles)))
+    return filled
+
+
+def _named(table: Table, given: Mapping[str, Hashable]) -> Roles:
+    roles = {r: _position(table, name) for r, name in given.items()}
+    settled = set(given)
+    if "value" in given:
+        settled |= {"successes", "trials"}
+    elif "successes" in given or "trials" in given:
+        settled |= {"value", "weight"}
+    for j, name in enumerate(table.names):
+        r = role(name)
+        if r is None or r in ("time", "index", *settled) or j in roles.values():
+            continue
+        if r in roles:
+            raise ValueError(
+                f"Columns {table.names[roles[r]]!r} and {name!r} could both be the {r}: say which "
+                f"with Observations.from_long(data, {r}=...)."
+            )
+        roles[r] = j
+    counts = [r for r in ("successes", "trials") if r in roles]
+    for r in ("value", "weight"):
+        if counts and r in roles:
+            names = _listed(table, [roles[r], *(roles[c] for c in counts)])
+            raise ValueError(
+                f"Columns {names} say twice what the {r} is: give Observations.from_long a value "
+                "and perhaps a weight, or else successes and trials."
+            )
+    return roles
+
+
+def _filled(table: Table, roles: Roles) -> Roles | None:
+    """Roles that no column is named for go to the columns without a role, in order.
+
+    Their number must agree; but a last column of times may be left over.
+    """
+    lacking = _lacking(roles)
+    free = [
+        j
+        for j, name in enumerate(table.names)
+        if j not in roles.values() and role(name) not in ("time", "index")
+    ]
+    if len(free) == len(lacking) + 1 and _is_time(table, free[-1]):
+        free.pop()
+    if lacking and (len(free) != len(lacking) or not {"user", "item", "value"}.issuperset(lacking)):
+        return None
+    return roles | dict(zip(lacking, free, strict=False))
+
+
+def _lacking(roles: Roles) -> list[str]:
+    counts = "successes" in roles or "trials" in roles
+    needed = ["user", "item", *(("successes", "trials") if counts else ("value",))]
+    return [r for r in needed if r not in roles]
+
+
+def _by_position(table: Table, named: set[str]) -> Roles:
+    """The roles in a table of three or four columns, if what has no name can only be an id."""
+    if len(named) >= 2:
+        return assign(table, {})
+    roles = _filled(table, _named(table, {}))
+    if roles is None or not all(
+        _only_ids(table, roles[r], roles.get("value")) for r in ("user", "item") if r not in named
+    ):
+        names = _listed(table, range(len(table.names)))
+        raise ValueError(
+            f"A table of columns {names} could be long (user, item, value) or wide (a row a user, "
+            "a column an item): say which with Observations.from_long(data, user=..., item=..., "
+            "value=...), with weight=... if it has one, or Observations.from_wide(data)."
+        )
+    return roles
+
+
+def _only_ids(table: Table, j: int, value: int | None) -> bool:
+    """Whether column j holds what cannot be values next to those of the column ``value``.
+
+    Text does, and times; so do whole numbers that leave both [0, 1] and the range of the values,
+    unless the rows have labels of their own, as those of a wide table have.
+    """
+    kind = column_kind(table.column(j))
+    if kind != "number":
+        return kind in ("other", "time")
+    if table.index is not None and np.asarray(table.index).dtype.kind not in "iu":
+        return False
+    low, high = 0.0, 1.0
+    if value is not None and column_kind(table.column(value)) == "number":
+        lowest, highest = _range(table, value)
+        low, high = min(low, lowest), max(high, highest)
+    ids = value_array(table.column(j))
+    if ids.dtype.kind not in "iu" and not np.array_equal(ids, np.floor(ids.astype(np.float64))):
+        return False
+    lowest, highest = _range(table, j)
+    return lowest < low or highest > high
+
+
+def _range(table: Table, j: int) -> tuple[float, float]:
+    array = value_array(table.column(j))
+    if array.dtype.kind == "O":
+        array = np.where(pd.isna(array), np.nan, array).astype(np.float64)
+    if not array.size:
+        return math.nan, math.nan
+    return float(np.fmin.reduce(array)), float(np.fmax.reduce(array))
+
+
+def _is_time(table: Table, j: int) -> bool:
+    """Whether a column holds times: of such a type, or Unix seconds (all after 1973)."""
+    kind = column_kind(table.column(j))
+    return kind == "time" or (kind == "number" and _range(table, j)[0] >= 1e8)
+
+
+def _position(table: Table, name: Hashable) -> int:
+    positions = [j for j, other in enumerate(table.names) if other == name]
+    if len(positions) != 1:
+        number = "no column" if not positions else "more than one column"
+        raise ValueError(
+            f"There is {number} {name!r} among {_listed(table, range(len(table.names)))}."
+        )
+    return positions[0]
+
+
+def _missing(table: Table, missing: set[str]) -> ValueError:
+    order = [r for r in ("user", "item", "value", "successes", "trials") if r in missing]
+    names = _listed(table, range(len(table.names)))
+    options = ", ".join(f"{r}=..." for r in order)
+    return ValueError(
+        f"No column is named like the {' or the '.join(order)}: the columns are {names}. For a "
+        f"long table, name it: Observations.from_long(data, {options}); for a wide one (a row a "
+        "user, a column an item) use Observations.from_wide(data)."
+    )
+
+
+def _listed(table: Table, positions: range | list[int]) -> str:
+    shown = [repr(table.names[j]) for j in positions]
+    return ", ".join(shown if len(shown) <= 8 else [*shown[:7], "..."])

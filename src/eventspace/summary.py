@@ -1,0 +1,44 @@
+"""A fitted model in a few lines of text."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+class Summary(str):
+    """Text that shows itself as it is, also at a prompt or in a notebook."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def summarise(model: Any) -> Summary:
+    """What was fitted, how well, how much of it is proved, and what the events are like."""
+    seen = model.observations_
+    n_events = model.pmf_.shape[1]
+    n_cells = seen.n_users * seen.n_items
+    rmse = math.sqrt(model.error_ / seen.total_weight)
+    lo, hi = seen.scale
+    rated = np.diff(seen.by_item.ptr) > 0
+    proved = int(model.proved_[rated].sum())
+    lines = [
+        f"Kolmogorov model: {n_events} events, {seen.n_users:,} users, {seen.n_items:,} items",
+        f"  observed    {seen.n_observed:,} of {n_cells:,} ({seen.n_observed / n_cells:.1%}), "
+        f"scale {lo:g} to {hi:g}",
+        f"  fit         RMSE {rmse:.4f} in probability, {rmse * (hi - lo):.4f} in the original unit, "
+        f"on the training data",
+        f"  descent     {model.n_iter_} iterations, cost {model.history_[-1]:,.4f}"
+        + (" (interrupted)" if model.interrupted_ else ""),
+        f"  proved      {proved:,} of {int(rated.sum()):,} items are optimal given the PMFs "
+        f"(largest gap of a PMF: {model.gap_.max():.1e})",
+        "  event    mass    items",
+    ]
+    sizes = model.indicators_[rated].sum(axis=0)
+    for d in np.argsort(-model.pmf_mean_, kind="stable"):
+        lines.append(f"  {d:>5}  {model.pmf_mean_[d]:>6.1%}  {sizes[d]:>7,}")
+    return Summary("\n".join(lines))

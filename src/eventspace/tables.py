@@ -1,0 +1,212 @@
+"""Tables of any DataFrame library, and of files, as columns that numpy can take."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from eventspace.ids import PANDAS_COLUMN, as_column, plain_array, series_column
+
+# pandas' word for what an array of objects holds, where these are numbers
+NUMBER_KINDS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A DataFrame, whosever it is: the names of its columns, and each column when asked for."""
+
+    names: list[Hashable]
+    frame: Any  # a pandas DataFrame, otherwise narwhals'
+    library: str
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def column(self, j: int) -> Any:
+        """The j-th column, as `eventspace.ids.as_column` gives it."""
+        if isinstance(self.frame, pd.DataFrame):
+            return self.frame.iloc[:, j]
+        return series_column(self.frame.get_column(self.names[j]))
+
+    @property
+    def index(self) -> Any | None:
+        """The row labels, if it has such, and they say more than the row's number."""
+        if isinstance(self.frame, pd.DataFrame) and not isinstance(self.frame.index, pd.RangeIndex):
+            return self.frame.index
+        return None
+
+    @property
+    def pivoted(self) -> bool:
+        """Whether it is the result of a pivot, whose columns as a whole carry a name."""
+        columns = getattr(self.frame, "columns", None)
+        return isinstance(columns, pd.Index) and any(name is not None for name in columns.names)
+
+    def matrix(self, positions: list[int]) -> npt.NDArray[Any]:
+        """These columns side by side: numbers if they all are, otherwise objects."""
+        if isinstance(self.frame, pd.DataFrame) and len(positions) == len(self.names):
+            dtypes = set(self.frame.dtypes)
+            if len(dtypes) == 1 and isinstance(dtypes.pop(), np.dtype):
+                return self.frame.to_numpy()
+        columns = [value_array(self.column(j)) for j in positions]
+        kinds = {column.dtype for column in columns}
+        numbers = all(kind.kind in "biufc" for kind in kinds)
+        dtype = np.result_type(*kinds) if numbers and kinds else np.dtype(object)
+        matrix = np.empty((len(self), len(columns)), dtype=dtype, order="F")
+        for j, column in enumerate(columns):
+            matrix[:, j] = column
+        return matrix
+
+
+def table_of(data: Any) -> Table | None:
+    """The table that ``data`` is, or that the file of this name holds; None if it is no table."""
+    if isinstance(data, (str, os.PathLike)):
+        return read_table(Path(data))
+    if isinstance(data, pd.DataFrame):
+        return Table(list(data.columns), data, "pandas")
+    if isinstance(data, (np.ndarray, list, tuple)):
+        return None
+    import narwhals as nw
+
+    frame = nw.from_native(data, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    return Table(list(frame.columns), frame, frame.implementation.value)
+
+
+def data_frame(columns: dict[str, Any], library: str) -> Any:
+    """A DataFrame of these columns, in the library of this name."""
+    arrays = {name: plain_array(as_column(column)) for name, column in columns.items()}
+    if library == "pandas":
+        return pd.DataFrame(arrays)
+    import narwhals as nw
+
+    # others find the type of Python's objects, but keep numpy's arrays of them as they are
+    plain = {name: a.tolist() if a.dtype == object else a for name, a in arrays.items()}
+    return nw.from_dict(plain, backend=cast("Any", library)).to_native()
+
+
+def column_kind(column: Any) -> str:
+    """What a column holds: "number", "bool", "complex", "time", or "other" (text and the like)."""
+    if isinstance(column, pd.Series):
+        dtype = column.dtype
+        if dtype == np.dtype(object):
+            inferred = pd.api.types.infer_dtype(column, skipna=True)
+            if inferred == "boolean":
+                return "bool"
+            return "number" if inferred in NUMBER_KINDS else "other"
+        if isinstance(dtype, pd.CategoricalDtype):
+            return "other"
+        if pd.api.types.is_bool_dtype(dtype):
+            return "bool"
+        if pd.api.types.is_complex_dtype(dtype):
+            return "complex"
+        if pd.api.types.is_numeric_dtype(dtype):
+            return "number"
+        return "time" if pd.api.types.is_datetime64_any_dtype(dtype) else "other"
+    if isinstance(column, np.ndarray):  # polars' objects
+        return column_kind(pd.Series(column, dtype=object))
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        return "bool"
+    numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null)
+    if any(is_kind(kind) for is_kind in numbers):
+        return "number"
+    return "time" if pa.types.is_temporal(kind) else "other"
+
+
+def value_array(column: Any) -> npt.NDArray[Any]:
+    """A column as an array: numbers with NaN for what is missing, or objects if it holds others."""
+    column = as_column(column)
+    if isinstance(column, np.ndarray):
+        return column
+    if isinstance(column, PANDAS_COLUMN):
+        if isinstance(column.dtype, np.dtype):
+            return np.asarray(column.to_numpy())
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            return np.asarray(column)
+        if column_kind(pd.Series(column)) in ("number", "bool"):
+            return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        return np.asarray(column, dtype=object)
+    if column_kind(column) in ("number", "bool"):
+        import pyarrow as pa
+
+        if column.null_count or pa.types.is_decimal(column.type):
+            column = column.cast(pa.float64())
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    return np.asarray(column.to_pandas(), dtype=object)
+
+
+def read_table(path: Path) -> Table:
+    """The table in a Parquet file, or in a CSV or TSV file, compressed or not."""
+    import narwhals as nw
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {str(path)!r}.")
+    try:
+        with path.open("rb") as file:
+            is_parquet = file.read(4) == b"PAR1"
+        table = parquet.read_table(path) if is_parquet else _read_text(path)
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"{str(path)!r} cannot be read as a table: {reason}") from error
+    frame = nw.from_native(table, eager_only=True)
+    return Table(list(frame.columns), frame, "pandas")
+
+
+def _read_text(path: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import csv
+
+    with pa.input_stream(str(path), compression="detect") as stream:
+        head = stream.read(1 << 16).decode("utf-8", "replace").removeprefix("\ufeff")
+    first_line = head.partition("\n")[0].rstrip("\r")
+    delimiter = max("\t,;", key=first_line.count)
+    fields = first_line.split(delimiter)
+    if len(fields) == 1:
+        raise ValueError(f"{str(path)!r} is not separated by commas, tabs or semicolons.")
+    headless = _is_data(fields, path)
+    if not headless and len(set(fields)) < len(fields):
+        raise ValueError(f"The first line of {str(path)!r} gives the same name to two columns.")
+    table = csv.read_csv(
+        path,
+        read_options=csv.ReadOptions(autogenerate_column_names=headless),
+        parse_options=csv.ParseOptions(delimiter=delimiter),
+    )
+    for j, column in enumerate(table.columns):
+        # an empty field is missing; "NA" may well be someone's name
+        if pa.types.is_string(column.type) and pc.any(pc.equal(column, "")).as_py():
+            column = pc.if_else(pc.equal(column, ""), None, column)
+            table = table.set_column(j, table.column_names[j], column)
+    return table
+
+
+def _is_data(fields: list[str], path: Path) -> bool:
+    """Whether the first line is a row already: three or four fields, and all of them numbers.
+
+    Among more fields they may well be the items of a wide table.
+    """
+    number = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+    numbers = [bool(number.fullmatch(field)) for field in fields]
+    if len(fields) not in (3, 4) or not numbers[2]:
+        return False
+    if not all(numbers):
+        raise ValueError(
+            f"The first line of {str(path)!r} may be a row or the names of the columns: "
+            "begin it with a line such as 'user,item,value', or pass a DataFrame."
+        )
+    return True

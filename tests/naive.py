@@ -1,0 +1,116 @@
+"""The paper's formulas in plain NumPy, no tricks: every kernel is tested against these.
+
+Notation as in the paper: theta (users x D), psi (items x D), observed triples (u, i, p) with a
+weight w each.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def cost(theta: Floats, psi: Floats, u: NDArray, i: NDArray, p: Floats, w: Floats) -> float:
+    """(Q): the weighted squared error over the observed entries."""
+    total = 0.0
+    for k in range(len(p)):
+        total += w[k] * (theta[u[k]] @ psi[i[k]] - p[k]) ** 2
+    return total
+
+
+def sums(factors: Floats, index: NDArray, p: Floats, w: Floats) -> tuple[Floats, Floats, float]:
+    """(e.1) and (e.2) over the observed entries of one user or item: matrix, vector, constant."""
+    D = factors.shape[1]
+    G, h, e = np.zeros((D, D)), np.zeros(D), 0.0
+    for k in range(len(p)):
+        f = factors[index[k]]
+        G += w[k] * np.outer(f, f)
+        h += w[k] * p[k] * f
+        e += w[k] * p[k] ** 2
+    return G, h, e
+
+
+def all_codes(D: int) -> Floats:
+    """Every binary vector of length D, in numerical order (bit d has value 2^d)."""
+    return np.array([[(c >> d) & 1 for d in range(D)] for c in range(1 << D)], dtype=float)
+
+
+def g(S: Floats, v: Floats, psi: Floats) -> float:
+    """(Q2)'s objective."""
+    return float(psi @ S @ psi - 2 * psi @ v)
+
+
+def exhaustive(S: Floats, v: Floats) -> tuple[float, Floats]:
+    """(Q2) by trying every psi."""
+    best, arg = np.inf, np.zeros(len(v))
+    for psi in all_codes(len(v)):
+        value = g(S, v, psi)
+        if value < best:
+            best, arg = value, psi
+    return best, arg
+
+
+def f(Q: Floats, r: Floats, theta: Floats) -> float:
+    """(Q1)'s objective."""
+    return float(theta @ Q @ theta - 2 * theta @ r)
+
+
+def simplex_minimum(Q: Floats, r: Floats) -> float:
+    """(Q1) by trying every support: the stationary point of each face that lies inside it."""
+    D = len(r)
+    best = np.inf
+    for size in range(1, D + 1):
+        for support in itertools.combinations(range(D), size):
+            face = np.array(support)
+            system = np.zeros((size + 1, size + 1))
+            system[:size, :size] = 2 * Q[np.ix_(face, face)]
+            system[:size, size] = system[size, :size] = 1
+            right = np.append(2 * r[face], 1.0)
+            theta = np.zeros(D)
+            theta[face] = np.linalg.lstsq(system, right, rcond=None)[0][:size]
+            if theta.min() >= -1e-12 and abs(theta.sum() - 1) < 1e-9:
+                best = min(best, f(Q, r, theta))
+    return best
+
+
+def frank_wolfe(Q: Floats, r: Floats, theta: Floats, steps: int, rule: str) -> Floats:
+    """The paper's Frank-Wolfe procedure, with the chosen step."""
+    for k in range(1, steps + 1):
+        gradient = 2 * (Q @ theta - r)
+        vertex = np.eye(len(r))[np.argmin(gradient)]
+        if rule == "paper":
+            alpha = k / (k + 1)
+        elif rule == "jaggi":
+            alpha = 2 / (k + 2)
+        else:
+            d = vertex - theta
+            curvature = d @ Q @ d
+            alpha = 1.0 if curvature <= 0 else min(1.0, -(gradient @ d) / (2 * curvature))
+        theta = (1 - alpha) * theta + alpha * vertex
+    return theta
+
+
+def relaxation_matrix(S: Floats, v: Floats) -> Floats:
+    """The paper's S~ of the lifted problem."""
+    D = len(v)
+    t = v - S @ np.ones(D) / 2
+    C = np.zeros((D + 1, D + 1))
+    C[:D, :D] = S / 4
+    C[:D, D] = C[D, :D] = -t / 2
+    return C
+
+
+def indicator_step(
+    theta: Floats, n_items: int, u: NDArray, i: NDArray, p: Floats, w: Floats, mu: float
+) -> Floats:
+    """(Q2) for every item, by trying every psi."""
+    psi = np.zeros((n_items, theta.shape[1]))
+    for item in range(n_items):
+        mine = i == item
+        S, v, _ = sums(theta, u[mine], p[mine], w[mine])
+        psi[item] = exhaustive(S, v - mu / 2)[1]
+    return psi
