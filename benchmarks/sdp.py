@@ -18,7 +18,7 @@ import numpy as np
 import scs
 from numpy.typing import NDArray
 from scipy import linalg, sparse  # linalg: Clarabel's BLAS must be loaded to be limited
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import interleaved, median
 

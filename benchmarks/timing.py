@@ -32,11 +32,17 @@ def interleaved(
     seconds: dict[str, list[float]] = {name: [] for name in callables}
     for turn in range(-1, repeats):
         for name, call in callables.items():
-            start = time.perf_counter()
-            call()
+            spent = timed(call)
             if turn >= 0:
-                seconds[name].append(time.perf_counter() - start)
+                seconds[name].append(spent)
     return seconds
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Seconds of one run."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 def save(name: str, figures: object) -> Path:

@@ -16,7 +16,7 @@ import pytest
 from scipy import sparse
 
 from eventspace import Observations
-from eventspace.tables import data_frame
+from eventspace.tables.frames import data_frame
 from tests.observing import (
     ITEMS,
     LONG,
@@ -115,7 +115,7 @@ def test_dense() -> None:
         array.astype(np.float32),
         rows,
         [[0, None, True], [None, 0.5, None]],
-        np.ma.masked_invalid(array),
+        np.ma.masked_array(np.nan_to_num(array, nan=0.7), np.isnan(array)),
         np.asfortranarray(array),
     ):
         observed = Observations.of(data)
@@ -157,10 +157,11 @@ def test_files(tmp_path: Path, name: str) -> None:
 
 def test_files_without_names_or_users(tmp_path: Path) -> None:
     path = tmp_path / "u.data"
-    path.write_text("196\t242\t3\t881250949\n186\t302\t1\t891717742\n")
-    observed = Observations.of(path)
-    assert probabilities(observed) == {(196, 242): 1.0, (186, 302): 0.0}
-    assert not observed.weighted
+    for mark in ("", "\ufeff"):
+        path.write_text(mark + "196\t242\t3\t881250949\n186\t302\t1\t891717742\n", "utf-8")
+        observed = Observations.of(path)
+        assert probabilities(observed) == {(196, 242): 1.0, (186, 302): 0.0}
+        assert not observed.weighted
     path.write_text("ann,Alien,0.5\nbob,Heat,0.7\n")
     with pytest.raises(ValueError, match=r"first line .* may be a row or the names"):
         Observations.of(path)
@@ -188,7 +189,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"a\.csv"):
         Observations.of(path)
     path.write_text("y,n,y,y,n\n")
-    with pytest.raises(ValueError, match="same name to two columns"):
+    with pytest.raises(ValueError, match="more than one column of the same name"):
         Observations.of(path)
 
 
@@ -234,14 +235,12 @@ def test_weights() -> None:
     frame = pd.DataFrame({**LONG, "weight": [1, 2, 0.5, 0, 4]})
     observed = Observations.of(frame)
     assert observed.weighted
-    assert content(observed) == pytest.approx(
-        {
-            ("bob", "Heat"): (0.75, 1.0),
-            ("ann", "Alien"): (1.0, 2.0),
-            ("bob", "Alien"): (0.0, 0.5),
-            ("ann", "Heat"): (0.5, 4.0),
-        }
-    )
+    assert content(observed) == {
+        ("bob", "Heat"): (0.75, 1.0),
+        ("ann", "Alien"): (1.0, 2.0),
+        ("bob", "Alien"): (0.0, 0.5),
+        ("ann", "Heat"): (0.5, 4.0),
+    }
     assert "cid" in list(observed.user_ids)  # known, though its only entry has no weight
     assert observed.total_weight == 7.5
     assert observed.mean == pytest.approx((0.75 + 2 + 2) / 7.5)
@@ -295,7 +294,7 @@ def test_duplicates() -> None:
     with pytest.raises(
         ValueError, match="duplicates='first'; allowed are 'error', 'mean' and 'last'"
     ):
-        Observations.of((users, items, values), duplicates="first")  # type: ignore[arg-type]
+        Observations.of((users, items, values), duplicates="first")
 
 
 # --- ids to align to, and what is given back --------------------------------------------------
@@ -327,7 +326,7 @@ def test_known_ids_keep_their_positions(as_observations: bool) -> None:
     assert merged.scale == known.scale
     again = Observations.of(data, users=new.user_ids, items=new.item_ids)
     assert again.user_ids is new.user_ids
-    with pytest.raises(ValueError, match="User 'zoe' has item 'Heat' 2 times"):
+    with pytest.raises(ValueError, match=r"User 'ann' has item 'Dune' 2 times; 3 pairs"):
         merged.merged(new)
 
 

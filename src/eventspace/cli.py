@@ -42,8 +42,8 @@ def fit(
 def predict(model: Model, pairs: Table) -> None:
     """Predict the pairs of a table with a column of users and one of items, as CSV."""
     from eventspace.model import KolmogorovModel
-    from eventspace.pairs import read_pairs
-    from eventspace.tables import data_frame
+    from eventspace.tables.frames import data_frame
+    from eventspace.tables.pairs import read_pairs
 
     found = read_pairs(pairs)
     if found is None:

@@ -11,7 +11,7 @@ WORD = 64
 
 
 def pack(indicators: NDArray[np.bool_]) -> Codes:
-    """Codes, items x words, of indicators, items x events: event d is bit d % 64 of word d // 64."""
+    """Codes (items x words) of indicators: event d is bit d % 64 of word d // 64."""
     n_items, n_events = indicators.shape
     n_words = -(-n_events // WORD)
     padded = np.zeros((n_items, n_words * WORD), dtype=np.uint8)

@@ -30,8 +30,13 @@ Codes = NDArray[np.uint64]
 class Engine(Protocol):
     """What the descent knows of the machine."""
 
-    indicator_penalty: float
-    pmf_penalty: float
+    @property
+    def indicator_penalty(self) -> float:
+        """Mu."""
+
+    @property
+    def pmf_penalty(self) -> float:
+        """Lambda."""
 
     def update_indicators(
         self, by_item: Entries, pmf: Floats, codes: Codes, seeds: NDArray[np.uint64]

@@ -39,7 +39,7 @@ class Repeats(NamedTuple):
 
 
 def are_sorted(rows: Int32Array, columns: Int32Array) -> bool:
-    """Whether triples come by row, then by column, and no pair twice."""
+    """Whether triples come by row, then by column."""
     return bool(_are_sorted(rows, columns))
 
 
@@ -85,7 +85,7 @@ def merge_repeats(entries: Entries, *, mean: bool) -> Entries:
 @njit(cache=True, nogil=True)
 def _are_sorted(rows: Any, columns: Any) -> bool:
     for k in range(1, rows.size):
-        if rows[k] < rows[k - 1] or (rows[k] == rows[k - 1] and columns[k] <= columns[k - 1]):
+        if rows[k] < rows[k - 1] or (rows[k] == rows[k - 1] and columns[k] < columns[k - 1]):
             return False
     return True
 

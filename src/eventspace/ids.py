@@ -60,7 +60,7 @@ class Ids:
 
     @cached_property
     def _lookup(self) -> pd.Index[Any]:
-        lookup: pd.Index[Any] = pd.Index(self.values, dtype=self.values.dtype, tupleize_cols=False)
+        lookup: pd.Index[Any] = pd.Index(self.values, dtype=self.values.dtype)
         return lookup
 
     def joined(self, others: Ids) -> tuple[Ids, Positions]:

@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from eventspace import settings
 from eventspace.descent import Descent, descend, population_centre, random_start
 from eventspace.entries import Entries
 from eventspace.files import load_model, save_model
 from eventspace.observations import Observations
-from eventspace.pairs import is_positional
-from eventspace.prediction import Prediction, known_positions
+from eventspace.prediction import Prediction
 from eventspace.progress import bar
 from eventspace.randomness import streams
 from eventspace.summary import Summary, summarise
@@ -54,8 +53,9 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
         The most iterations, each an indicator step and a pmf step.
     tol : float, default 1e-4
         Stop when an iteration lowers the cost by less than this part of it.
-    n_init : int, default 1
-        Random starts; the descent with the least cost is kept.
+    n_init : int or "auto", default "auto"
+        Random starts; the descent with the least cost is kept. "auto": ten for tables of less than
+        10,000 entries, where they cost next to nothing, else one.
     warm_start : bool, default False
         Go on from the last fit where the ids and ``n_events`` are the same.
     n_jobs : int, default -1
@@ -98,7 +98,7 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
         pmf_solver: Any = "pairwise",
         n_iter: int = 20,
         tol: float = 1e-4,
-        n_init: int = 1,
+        n_init: int | str = "auto",
         warm_start: bool = False,
         n_jobs: int = -1,
         random_state: Any = None,
@@ -122,8 +122,8 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
         """Learn PMFs and indicators from a table of chances.
 
         ``X`` is an :class:`Observations` or anything that ``Observations.of`` reads: a long or wide
-        DataFrame, an array with NaN for missing, a sparse matrix, ``(users, items, values)``, or the
-        path of a CSV or Parquet file. ``y`` is ignored.
+        DataFrame, an array with NaN for missing, a sparse matrix, ``(users, items, values)``, or
+        the path of a CSV or Parquet file. ``y`` is ignored.
         """
         engine = settings.checked_engine(self)
         observations = Observations.of(X)
@@ -163,7 +163,10 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
                 and before.item_ids == observations.item_ids
             ):
                 return [Descent(self.pmf_, self.codes_[:, 0])]
-        return [random_start(observations, self.n_events, rng) for _ in range(self.n_init)]
+        n_init = self.n_init
+        if n_init == "auto":
+            n_init = 10 if observations.n_observed < 10_000 else 1
+        return [random_start(observations, self.n_events, rng) for _ in range(int(n_init))]
 
     def _keep(self, observations: Observations, descent: Descent) -> None:
         rated = np.diff(observations.by_user.ptr) > 0
@@ -185,12 +188,7 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
         :meth:`fold_in`.
         """
         check_is_fitted(self)
-        if is_positional(X):
-            validate_data(self, X, reset=False, skip_check_array=True)
-        known = self.observations_
-        table = Observations.of(X, scale=known.scale, items=known.item_ids)
-        known_positions(known.item_ids, table.item_ids.values, "item", "error")
-        return self._solve_pmfs(table.by_user)
+        return self._solve_pmfs(self._aligned(X).by_user)
 
     def _solve_pmfs(self, by_user: Entries) -> Floats:
         """(Q1) for new users, from the population's PMF, which those without ratings keep."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,10 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from eventspace import columns as cols
-from eventspace import scale as units
-from eventspace.checks import clean
-from eventspace.columns import Columns, Known
 from eventspace.entries import (
     Entries,
     are_sorted,
@@ -26,9 +21,13 @@ from eventspace.entries import (
     transpose,
 )
 from eventspace.ids import Ids
-from eventspace.roles import assign, long_roles
-from eventspace.scale import ScaleOption
-from eventspace.tables import table_of
+from eventspace.tables import columns as cols
+from eventspace.tables import scale as units
+from eventspace.tables.checks import clean
+from eventspace.tables.columns import Columns, Known
+from eventspace.tables.frames import table_of
+from eventspace.tables.roles import assign, long_roles
+from eventspace.tables.scale import ScaleOption
 
 Duplicates = Literal["error", "mean", "last"]
 
@@ -132,7 +131,9 @@ class Observations:
         """
         table = table_of(data)
         if table is None:
-            raise ValueError(f"A long table is a DataFrame or the path of one, not {_type(data)}.")
+            raise ValueError(
+                f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
+            )
         given = {
             "user": user,
             "item": item,
@@ -160,16 +161,18 @@ class Observations:
         """Observations of a wide DataFrame (or its file), or of an array: a row a user.
 
         The users are the column ``user``, else a column named like one, else the index (pandas),
-        else a first column of text, else the numbers of the rows. All other columns are items.
-        Every row and column is kept, even where nothing is observed. ``weight`` is an array of the
-        values' shape, in the same order.
+        else a first column of text or times, else the numbers of the rows. All other columns are
+        items. Every row and column is kept, even where nothing is observed. ``weight`` is an array
+        of the values' shape, in the same order.
         """
         known = Known(users, items)
         table = None if sparse.issparse(data) else table_of(data)
         if table is not None:
             columns = cols.from_wide(table, user, weight, known)
         elif user is not None:
-            raise ValueError(f"user={user!r} names a column, but {_type(data)} has none.")
+            raise ValueError(
+                f"user={user!r} names a column, but a {type(data).__name__} has no names."
+            )
         else:
             read = cols.from_sparse if sparse.issparse(data) else cols.from_array
             columns = read(data, weight, known)
@@ -307,7 +310,3 @@ def _build(columns: Columns, option: ScaleOption, duplicates: Duplicates) -> Obs
         by_user = merge_repeats(by_user, mean=duplicates == "mean")
     by_item = transpose(by_user, len(item_ids))
     return Observations(user_ids, item_ids, by_user, by_item, scale, library)
-
-
-def _type(data: Any) -> str:
-    return "a path" if isinstance(data, (str, os.PathLike)) else f"a {type(data).__name__}"

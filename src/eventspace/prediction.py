@@ -6,14 +6,15 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace.codes import Codes, unpack
 from eventspace.ids import Ids
 from eventspace.observations import Observations
-from eventspace.pairs import is_positional, read_pairs
-from eventspace.settings import check_choice
-from eventspace.tables import data_frame
+from eventspace.settings import check_choice, check_whole
+from eventspace.tables.frames import data_frame
+from eventspace.tables.pairs import is_positional, read_pairs
 
 Floats = NDArray[np.float64]
 Unit = Literal["probability", "original"]
@@ -49,7 +50,7 @@ class Prediction:
 
     @property
     def indicator_mean_(self) -> Floats:
-        """The mean indicator of the rated items: how large a part of them comes true in an event."""
+        """The mean indicator of the rated items: what part of them comes true in each event."""
         rated = np.diff(self.observations_.by_item.ptr) > 0
         return np.asarray(self.indicators_[rated].mean(axis=0))
 
@@ -62,8 +63,8 @@ class Prediction:
 
         - pairs: ``(users, items)``, or a DataFrame with a column of each. Gives one number a pair;
         - None: every user and item of the model. Gives users x items;
-        - an array, a sparse matrix or a wide DataFrame with the model's items as columns: each row
-          is taken as a new user, as in :meth:`transform`. Gives rows x items: the table completed.
+        - an array or a wide DataFrame with the model's items as columns: each row is taken as a
+          new user, as in :meth:`transform`. Gives rows x items: the table completed.
 
         ``unit="original"`` gives the unit of the table that was fitted, ``unknown="population"``
         lets the population stand in for ids that the model does not know.
@@ -77,6 +78,10 @@ class Prediction:
             users = known_positions(self.observations_.user_ids, pairs.users, "user", unknown)
             items = known_positions(self.observations_.item_ids, pairs.items, "item", unknown)
             p = self._predict_positions(users, items)
+        elif sparse.issparse(X):
+            raise ValueError(
+                "A sparse table completed is dense: use inverse_transform(transform(X)) for it."
+            )
         else:
             p = self.inverse_transform(self.transform(X))  # type: ignore[attr-defined]
         return self.observations_.from_unit(p) if unit == "original" else p
@@ -87,25 +92,33 @@ class Prediction:
         pmf = np.atleast_2d(np.asarray(X, dtype=np.float64))
         if pmf.shape[1] != self.pmf_.shape[1]:
             raise ValueError(
-                f"A PMF of this model has {self.pmf_.shape[1]} events, X has {pmf.shape[1]} columns."
+                f"A PMF here has {self.pmf_.shape[1]} events, X has {pmf.shape[1]} columns."
             )
         return pmf @ self._indicators_or_mean().T
 
     def recommend(
-        self, user: Any, n: int = 10, *, seen: bool = False, unit: Unit = "probability"
+        self,
+        user: Any,
+        n: int = 10,
+        *,
+        min_evidence: int = 1,
+        seen: bool = False,
+        unit: Unit = "probability",
     ) -> Any:
         """The n items that the user most probably likes: a DataFrame, the likeliest first.
 
-        Items that the user has rated, and items that nobody has, are left out; ``seen=True`` takes
-        the rated ones in. Ties go to the item with more ratings.
+        Items that the user has rated, and those with fewer than ``min_evidence`` ratings in all,
+        are left out; ``seen=True`` takes the rated ones in. Ties go to the item with more ratings.
         """
         check_is_fitted(self)
+        check_whole("n", n, 1)
+        check_whole("min_evidence", min_evidence, 1)
         check_choice("unit", unit, UNITS)
         known = self.observations_
         u = int(known_positions(known.user_ids, [user], "user", "error")[0])
         p = self.inverse_transform(self.pmf_[u])[0]
         evidence = np.diff(known.by_item.ptr)
-        candidate = evidence > 0
+        candidate = evidence >= min_evidence
         if not seen:
             candidate[known.by_user.index[known.by_user.ptr[u] : known.by_user.ptr[u + 1]]] = False
         items = np.flatnonzero(candidate)
@@ -124,17 +137,34 @@ class Prediction:
         from sklearn.metrics import r2_score
 
         check_is_fitted(self)
-        known = self.observations_
-        table = Observations.of(X, scale=known.scale, items=known.item_ids)
+        table = self._aligned(X)
         u, i, p = table.coo()
-        items = known_positions(known.item_ids, table.item_ids.values, "item", "error")
         if is_positional(X):
-            predicted = self.predict(X)[u, items[i]]
+            predicted = self.predict(X)[u, i]
         else:
-            users = known_positions(known.user_ids, table.user_ids.values, "user", "error")
-            predicted = self._predict_positions(users[u], items[i])
+            ids = self.observations_.user_ids
+            users = known_positions(ids, table.user_ids.values, "user", "error")
+            predicted = self._predict_positions(users[u], i)
         weight = table.by_user.weight if table.weighted else None
         return float(r2_score(p, predicted, sample_weight=weight))
+
+    def _aligned(self, X: Any) -> Observations:
+        """The observations in a table, on the model's scale and with its items.
+
+        The columns of an array or sparse matrix have no ids: they are the items in their order.
+        """
+        known = self.observations_
+        if is_positional(X):
+            table = Observations.of(X, scale=known.scale)
+            if table.n_items != known.n_items:
+                raise ValueError(
+                    f"X has {table.n_items} features, but {type(self).__name__} is expecting "
+                    f"{known.n_items} features as input: a column for each of its items."
+                )
+            return table
+        table = Observations.of(X, scale=known.scale, items=known.item_ids)
+        known_positions(known.item_ids, table.item_ids.values, "item", "error")
+        return table
 
     def _indicators_or_mean(self) -> Floats:
         """psi as numbers, with the mean indicator for items without ratings."""
@@ -144,7 +174,7 @@ class Prediction:
             indicators[unrated] = self.indicator_mean_
         return indicators
 
-    def _predict_positions(self, users: NDArray[np.int64], items: NDArray[np.int64]) -> Floats:
+    def _predict_positions(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
         """theta_u . psi_i for pairs of positions; -1 stands for the population."""
         pmf = np.vstack([self.pmf_, self.pmf_mean_])
         indicators = np.vstack([self._indicators_or_mean(), self.indicator_mean_])

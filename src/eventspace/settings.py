@@ -18,7 +18,8 @@ def checked_engine(model: Any) -> CPU:
     """The engine for a model's parameters; a bad one is refused with what is allowed."""
     check_whole("n_events", model.n_events, 1, WORD)
     check_whole("n_iter", model.n_iter, 1)
-    check_whole("n_init", model.n_init, 1)
+    if model.n_init != "auto":
+        check_whole("n_init", model.n_init, 1)
     check_number("pmf_penalty", model.pmf_penalty)
     check_number("indicator_penalty", model.indicator_penalty)
     check_number("tol", model.tol)

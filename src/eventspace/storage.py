@@ -136,7 +136,7 @@ def _encoded(element: Any) -> Any:
             return [name, encode(element)]
     raise ValueError(
         f"The id {element!r} is of kind {type(element).__name__}, which a file cannot hold: save "
-        "needs ids that are text, numbers, bytes, dates, times, Decimals, UUIDs, or tuples of these."
+        "needs ids that are text, numbers, bytes, dates, Decimals, UUIDs, or tuples of these."
     )
 
 

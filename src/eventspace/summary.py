@@ -30,8 +30,8 @@ def summarise(model: Any) -> Summary:
         f"Kolmogorov model: {n_events} events, {seen.n_users:,} users, {seen.n_items:,} items",
         f"  observed    {seen.n_observed:,} of {n_cells:,} ({seen.n_observed / n_cells:.1%}), "
         f"scale {lo:g} to {hi:g}",
-        f"  fit         RMSE {rmse:.4f} in probability, {rmse * (hi - lo):.4f} in the original unit, "
-        f"on the training data",
+        f"  fit         RMSE {rmse:.4f} in probability, {rmse * (hi - lo):.4f} in the original "
+        "unit, on the training data",
         f"  descent     {model.n_iter_} iterations, cost {model.history_[-1]:,.4f}"
         + (" (interrupted)" if model.interrupted_ else ""),
         f"  proved      {proved:,} of {int(rated.sum()):,} items are optimal given the PMFs "
@@ -39,6 +39,8 @@ def summarise(model: Any) -> Summary:
         "  event    mass    items",
     ]
     sizes = model.indicators_[rated].sum(axis=0)
-    for d in np.argsort(-model.pmf_mean_, kind="stable"):
-        lines.append(f"  {d:>5}  {model.pmf_mean_[d]:>6.1%}  {sizes[d]:>7,}")
+    mass = model.pmf_mean_
+    lines += [
+        f"  {d:>5}  {mass[d]:>6.1%}  {sizes[d]:>7,}" for d in np.argsort(-mass, kind="stable")
+    ]
     return Summary("\n".join(lines))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +30,9 @@ IndicatorSolver = Callable[
 ]
 PmfSolver = Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]
 
-CHUNK_BYTES = 1 << 20  # of quadratics: they stay in the cache between forming and solving
-CHUNKS_A_THREAD = 8  # enough to even out the load
+CHUNK_BYTES = 1 << 20  # of quadratics, at most: they stay in the cache until they are solved
+CHUNK_WORK = 2_000_000  # multiply-adds, at least: much less is not worth a thread's attention
+SOLVE_WORK = 8  # a solve counts as so many times D entries
 
 
 class Indicators(NamedTuple):
@@ -117,7 +119,7 @@ class CPU:
             )
             step(rows, gram, linear, energy)
 
-        chunks = _chunks(entries.ptr, factors.shape[1], self.n_threads)
+        chunks = _chunks(entries.ptr, factors.shape[1])
         with _mapper(self.n_threads) as each:
             for _ in each(run, chunks):
                 pass
@@ -134,14 +136,13 @@ def _full_table(entries: Entries, n_columns: int) -> NDArray[np.float32] | None:
     return entries.value.reshape(n_rows, n_columns)
 
 
-def _chunks(ptr: NDArray[np.int64], n_events: int, n_threads: int) -> list[slice]:
-    """Cut the rows into slices of about equal work, counting a solve as D entries."""
+def _chunks(ptr: NDArray[np.int64], n_events: int) -> list[slice]:
+    """Cut the rows into slices of about equal work, whatever the number of threads."""
     n_rows = len(ptr) - 1
-    work = ptr + n_events * np.arange(n_rows + 1)
-    n_chunks = max(CHUNKS_A_THREAD * n_threads, n_rows * n_events**2 * 8 // CHUNK_BYTES)
-    goals = np.linspace(0, work[-1], n_chunks + 1)
-    cuts = np.unique(np.searchsorted(work, goals))
-    return [slice(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    work = (ptr + SOLVE_WORK * n_events * np.arange(n_rows + 1)) * n_events**2
+    n_chunks = max(work[-1] // CHUNK_WORK, n_rows * n_events**2 * 8 // CHUNK_BYTES, 1)
+    cuts = np.unique(np.searchsorted(work, np.linspace(0, work[-1], n_chunks + 1)))
+    return [slice(int(first), int(last)) for first, last in pairwise(cuts)]
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The indicator step, (Q2): for each item a quadratic over sets of events.
 
-Every solver here takes the quadratics ``psi'S psi - 2 v'psi + energy`` of a batch of items, with the
-penalty already absorbed, and improves their codes in place; the code that comes in is the
+Every solver here takes the quadratics ``psi'S psi - 2 v'psi + energy`` of a batch of items, with
+the penalty already absorbed, and improves their codes in place; the code that comes in is the
 incumbent, and it stays unless a better one is found. A single S stands for all items when
 everything is observed.
 """

@@ -1,10 +1,10 @@
 """The exact solver: enumeration where there are few events, else a sphere decoder.
 
 The sphere decoder is a depth-first search whose bound is the unconstrained least squares of the
-bits still open. On the bare S_i that bound is weak, and useless where an item has fewer ratings than
-there are events. But x_d^2 = x_d, so ``S - diag(c)`` with ``v - c/2`` is the same problem, and the c
-that makes its bound best is the dual solution of the semidefinite relaxation: a few sweeps of the
-mixing method come near enough, and the tree shrinks from thousands of nodes to tens.
+bits still open. On the bare S_i that bound is weak, and useless where an item has fewer ratings
+than there are events. But x_d^2 = x_d, so ``S - diag(c)`` with ``v - c/2`` is the same problem, and
+the c that makes its bound best is the dual solution of the semidefinite relaxation: a few sweeps
+of the mixing method come near enough, and the tree shrinks from thousands of nodes to tens.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Exact:
         codes: NDArray[np.uint64],
         seeds: NDArray[np.uint64],
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Improve ``codes`` in place; return the cost of each item and whether it is proved least."""
+        """Improve ``codes`` in place; return each item's cost and whether it is proved least."""
         cost, nodes = np.empty(len(v)), np.empty(len(v), dtype=np.int64)
         exact(S, v, energy, codes, self.node_budget, cost, nodes)
         return cost, nodes >= 0
@@ -218,10 +218,10 @@ def _try(
 def _factorise(
     S: Floats, v: Floats, y: Floats, order: NDArray[np.int64], L: Floats, centre: Floats
 ) -> float:
-    """Write ``g(x) = |L'x - centre|^2 - |centre|^2``, in the given order of events; return |centre|^2.
+    """Write ``g(x) = |L'x - centre|^2 - |centre|^2``, events in the given order.
 
     The diagonal is ``4 y (1 + shift)`` in place of S's own, with the smallest shift of a geometric
-    sequence for which the matrix is positive definite and the bound is sane.
+    sequence for which the matrix is positive definite and the bound is sane. Returns |centre|^2.
     """
     n_events = v.size
     total = sum_of_weights(S)

@@ -30,7 +30,7 @@ class Local:
         codes: NDArray[np.uint64],
         seeds: NDArray[np.uint64],
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Improve ``codes`` in place; return the cost of each item and whether it is proved least."""
+        """Improve ``codes`` in place; return each item's cost and whether it is proved least."""
         cost = np.empty(len(v))
         local(S, v, energy, codes, seeds, self.n_starts, cost)
         return cost, np.zeros(len(v), dtype=np.bool_)

@@ -1,7 +1,7 @@
 """The semidefinite relaxation of (Q2), solved on a low-rank factor by the mixing method.
 
-With z = 2x - 1 and a last coordinate w = 1 the quadratic ``x'S x - 2 v'x`` is ``(z, w)'C(z, w)`` plus
-a constant. Relaxing the products to inner products of unit vectors gives the SDP of the paper,
+With z = 2x - 1 and a last coordinate w = 1 the quadratic ``x'S x - 2 v'x`` is ``(z, w)'C(z, w)``
+plus a constant. Relaxing the products to inner products of unit vectors gives the SDP of the paper,
 ``min tr(C V'V)`` with unit columns V_a. The mixing method (Wang and Kolter, 2017) sets one column
 after the other to its optimum ``-g / |g|``, g = sum_b C_ab V_b. At a solution y_a = |g_a| is dual
 feasible: C + diag(y) is positive semidefinite.

@@ -34,7 +34,7 @@ class SDR:
         codes: NDArray[np.uint64],
         seeds: NDArray[np.uint64],
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Improve ``codes`` in place; return the cost of each item and whether it is proved least."""
+        """Improve ``codes`` in place; return each item's cost and whether it is proved least."""
         cost = np.empty(len(v))
         sdr(S, v, energy, codes, seeds, self.n_roundings, cost)
         return cost, np.zeros(len(v), dtype=np.bool_)
@@ -53,8 +53,8 @@ def sdr(
     """Solve the relaxation for each item and round it ``n_roundings`` times (the paper's M_rnd).
 
     A rounding takes the side of a random hyperplane on which each column of the factor lies,
-    relative to that of the homogenising coordinate: ``z = sign(V'u) sign(V_{D+1}'u)``. Heuristic: the best
-    of the roundings and the incumbent is kept, ties go to the incumbent.
+    relative to that of the homogenising coordinate: ``z = sign(V'u) sign(V_{D+1}'u)``.
+    Heuristic: the best of the roundings and the incumbent is kept, ties go to the incumbent.
     """
     n_items, n_events = v.shape
     C = np.empty((n_events + 1, n_events + 1))

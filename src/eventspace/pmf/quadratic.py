@@ -43,5 +43,6 @@ def largest_diagonal(H: Floats) -> float:
     """The scale of a user's cost: the largest weight that an event carries."""
     largest = 0.0
     for a in range(H.shape[0]):
-        largest = max(largest, H[a, a])
+        if H[a, a] > largest:
+            largest = H[a, a]
     return largest

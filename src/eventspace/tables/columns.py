@@ -12,8 +12,8 @@ import pandas as pd
 from scipy import sparse
 
 from eventspace.ids import Ids, as_column, number
-from eventspace.roles import Roles, role
-from eventspace.tables import Table, column_kind, value_array
+from eventspace.tables.frames import Table, column_kind, value_array
+from eventspace.tables.roles import Roles, role
 
 Int32Array = npt.NDArray[np.int32]
 
@@ -175,7 +175,7 @@ def _same_shape(weight: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
 
 
 def _user_column(table: Table, user: Hashable | None) -> int | None:
-    """The column that holds the users of a wide table: by name, else the first if it is text."""
+    """The column of the users in a wide table: by name, else the first if it is text or times."""
     if user is not None:
         if user not in table.names:
             raise ValueError(f"There is no column {user!r}.")
@@ -189,7 +189,9 @@ def _user_column(table: Table, user: Hashable | None) -> int | None:
             )
         if r in roles:
             return roles.index(r)
-    if table.index is not None or not table.names or column_kind(table.column(0)) != "other":
+    if table.index is not None or not table.names:
+        return None
+    if column_kind(table.column(0)) not in ("other", "time"):
         return None
     if roles[0] == "item":
         raise ValueError(

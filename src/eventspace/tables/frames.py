@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 from collections.abc import Hashable
@@ -163,29 +164,28 @@ def read_table(path: Path) -> Table:
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"{str(path)!r} cannot be read as a table: {reason}") from error
-    frame = nw.from_native(table, eager_only=True)
-    return Table(list(frame.columns), frame, "pandas")
+    names = table.column_names
+    if len(set(names)) < len(names):
+        raise ValueError(f"{str(path)!r} has more than one column of the same name.")
+    return Table(names, nw.from_native(table, eager_only=True), "pandas")
 
 
 def _read_text(path: Path) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
-    from pyarrow import csv
+    import pyarrow.csv as arrow_csv
 
     with pa.input_stream(str(path), compression="detect") as stream:
         head = stream.read(1 << 16).decode("utf-8", "replace").removeprefix("\ufeff")
     first_line = head.partition("\n")[0].rstrip("\r")
     delimiter = max("\t,;", key=first_line.count)
-    fields = first_line.split(delimiter)
+    fields = next(csv.reader([first_line], delimiter=delimiter))
     if len(fields) == 1:
         raise ValueError(f"{str(path)!r} is not separated by commas, tabs or semicolons.")
-    headless = _is_data(fields, path)
-    if not headless and len(set(fields)) < len(fields):
-        raise ValueError(f"The first line of {str(path)!r} gives the same name to two columns.")
-    table = csv.read_csv(
+    table = arrow_csv.read_csv(
         path,
-        read_options=csv.ReadOptions(autogenerate_column_names=headless),
-        parse_options=csv.ParseOptions(delimiter=delimiter),
+        read_options=arrow_csv.ReadOptions(autogenerate_column_names=_is_data(fields, path)),
+        parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
     )
     for j, column in enumerate(table.columns):
         # an empty field is missing; "NA" may well be someone's name

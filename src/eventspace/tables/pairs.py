@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from eventspace.observations import Observations
-from eventspace.roles import role
-from eventspace.tables import table_of
+from eventspace.tables.frames import table_of
+from eventspace.tables.roles import role
 
 
 class Pairs(NamedTuple):

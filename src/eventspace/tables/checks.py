@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from eventspace.columns import Columns
-from eventspace.scale import TOLERANCE, Scale, ScaleOption, allowed, choose
-from eventspace.tables import NUMBER_KINDS
+from eventspace.tables.columns import Columns
+from eventspace.tables.frames import NUMBER_KINDS
+from eventspace.tables.scale import TOLERANCE, Scale, ScaleOption, allowed, choose
 
 _NOTHING = "Nothing is observed: there is no entry with a value and a weight above zero."
 _WEIGHTS_ALLOWED = "allowed are finite numbers from 0 up"

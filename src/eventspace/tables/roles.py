@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from eventspace.tables import Table, column_kind, value_array
+from eventspace.tables.frames import Table, column_kind, value_array
 
 # Read without case, blanks and underscores; a user's or an item's word also with "id" or "name".
 _WORDS = {
@@ -105,6 +107,8 @@ def _filled(table: Table, roles: Roles) -> Roles | None:
     Their number must agree; but a last column of times may be left over.
     """
     lacking = _lacking(roles)
+    if not lacking:
+        return roles
     free = [
         j
         for j, name in enumerate(table.names)
@@ -112,9 +116,9 @@ def _filled(table: Table, roles: Roles) -> Roles | None:
     ]
     if len(free) == len(lacking) + 1 and _is_time(table, free[-1]):
         free.pop()
-    if lacking and (len(free) != len(lacking) or not {"user", "item", "value"}.issuperset(lacking)):
+    if len(free) != len(lacking) or not {"user", "item", "value"}.issuperset(lacking):
         return None
-    return roles | dict(zip(lacking, free, strict=False))
+    return roles | dict(zip(lacking, free, strict=True))
 
 
 def _lacking(roles: Roles) -> list[str]:
@@ -155,20 +159,25 @@ def _only_ids(table: Table, j: int, value: int | None) -> bool:
     if value is not None and column_kind(table.column(value)) == "number":
         lowest, highest = _range(table, value)
         low, high = min(low, lowest), max(high, highest)
-    ids = value_array(table.column(j))
-    if ids.dtype.kind not in "iu" and not np.array_equal(ids, np.floor(ids.astype(np.float64))):
+    ids = _numbers(table, j)
+    if ids.dtype.kind not in "iu" and not np.array_equal(ids, np.floor(ids)):
         return False
     lowest, highest = _range(table, j)
     return lowest < low or highest > high
 
 
 def _range(table: Table, j: int) -> tuple[float, float]:
-    array = value_array(table.column(j))
-    if array.dtype.kind == "O":
-        array = np.where(pd.isna(array), np.nan, array).astype(np.float64)
+    array = _numbers(table, j)
     if not array.size:
         return math.nan, math.nan
     return float(np.fmin.reduce(array)), float(np.fmax.reduce(array))
+
+
+def _numbers(table: Table, j: int) -> npt.NDArray[Any]:
+    array = value_array(table.column(j))
+    if array.dtype.kind == "O":
+        return np.where(pd.isna(array), np.nan, array).astype(np.float64)
+    return array
 
 
 def _is_time(table: Table, j: int) -> bool:

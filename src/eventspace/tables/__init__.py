@@ -1,0 +1,1 @@
+"""From what the caller holds to columns: DataFrames, files, arrays, sparse matrices, triples."""

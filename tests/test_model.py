@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eventspace import KolmogorovModel, Observations
+from eventspace.indicators import SDR, Exact, Local
+from eventspace.pmf import FrankWolfe
+from tests import naive
+
+
+@parametrize_with_checks([KolmogorovModel(n_events=3, n_iter=3, n_init=1, n_jobs=1)])
+def test_scikit_learns_checks(estimator, check) -> None:
+    check(estimator)
+
+
+def fitted(ratings: pd.DataFrame, **settings) -> KolmogorovModel:
+    defaults = {"n_events": 3, "pmf_penalty": 0.1, "random_state": 0}
+    return KolmogorovModel(**(defaults | settings)).fit(ratings)
+
+
+def test_the_papers_toy_example_is_found_exactly() -> None:
+    table = np.array([[0.3, 0.5], [0.1, 0.2]])
+    model = KolmogorovModel(3, pmf_penalty=0.0, random_state=0).fit(table)
+    np.testing.assert_allclose(model.predict(), table, atol=1e-3)
+
+
+def test_a_planted_model_is_recovered() -> None:
+    rng = np.random.default_rng(1)
+    theta = rng.dirichlet(np.full(4, 0.5), 60)
+    psi = rng.random((50, 4)) < 0.5
+    model = KolmogorovModel(4, pmf_penalty=0.0, n_iter=200, tol=0.0, n_init=10, random_state=0)
+    model.fit(theta @ psi.T)
+    order = [int(np.argmin([((model.pmf_[:, d] - theta[:, e]) ** 2).sum() for d in range(4)]))
+             for e in range(4)]  # fmt: skip
+    assert sorted(order) == [0, 1, 2, 3]
+    np.testing.assert_array_equal(model.indicators_[:, order], psi)
+    np.testing.assert_allclose(model.pmf_[:, order], theta, atol=1e-3)
+
+
+def test_the_same_seed_gives_the_same_model_on_any_number_of_threads(ratings) -> None:
+    one, two = fitted(ratings, n_jobs=1), fitted(ratings, n_jobs=2)
+    np.testing.assert_array_equal(one.codes_, two.codes_)
+    np.testing.assert_array_equal(one.pmf_, two.pmf_)
+    other = fitted(ratings, random_state=1)
+    assert not np.array_equal(one.pmf_, other.pmf_)
+
+
+@pytest.mark.parametrize("form", ["long", "wide", "polars", "sparse", "triples", "array"])
+def test_every_form_of_a_table_gives_the_same_model(ratings, form) -> None:
+    wide = ratings.pivot(index="user", columns="item", values="rating")
+    wide = wide.loc[ratings["user"].unique(), ratings["item"].unique()]
+    array = wide.to_numpy()
+    u, i = np.nonzero(~np.isnan(array))
+    data = {
+        "long": ratings,
+        "wide": wide,
+        "polars": pl.from_pandas(ratings),
+        "sparse": sparse.coo_array((array[u, i], (u, i)), shape=array.shape),
+        "triples": tuple(ratings[name] for name in ("user", "item", "rating")),
+        "array": array,
+    }[form]
+    reference = fitted(Observations.of(array))
+    model = fitted(data)
+    np.testing.assert_array_equal(model.codes_, reference.codes_)
+    np.testing.assert_allclose(model.pmf_, reference.pmf_)
+
+
+def test_predictions_are_theta_dot_psi_in_either_unit(ratings) -> None:
+    model = fitted(ratings)
+    everything = model.predict()
+    np.testing.assert_allclose(everything, model.pmf_ @ model.indicators_.T)
+    pairs = ratings[["user", "item"]]
+    p = model.predict(pairs)
+    u = model.observations_.user_ids.positions(ratings["user"])
+    i = model.observations_.item_ids.positions(ratings["item"])
+    np.testing.assert_allclose(p, everything[u, i])
+    for same in (ratings, (ratings["user"], ratings["item"]), pl.from_pandas(pairs)):
+        np.testing.assert_array_equal(model.predict(same), p)
+    lo, hi = ratings["rating"].min(), ratings["rating"].max()
+    np.testing.assert_allclose(model.predict(pairs, unit="original"), lo + (hi - lo) * p)
+
+
+def test_unknown_ids_are_listed_or_met_by_the_population(ratings) -> None:
+    model = fitted(ratings)
+    with pytest.raises(ValueError, match=r"2 of these users: 'zoe', 'yan'.*population"):
+        model.predict((["zoe", "u1", "yan", "zoe"], ["i1"] * 4))
+    with pytest.raises(ValueError, match=r"1 of these items: 'Alien'"):
+        model.predict((["u1"], ["Alien"]))
+    p = model.predict((["zoe", "u1", "zoe"], ["i1", "?", "?"]), unknown="population")
+    u1, i1 = (ids.positions([id_])[0] for ids, id_ in (
+        (model.observations_.user_ids, "u1"), (model.observations_.item_ids, "i1")))  # fmt: skip
+    theta, psi = model.pmf_.mean(axis=0), model.indicators_.mean(axis=0)
+    expected = [theta @ model.indicators_[i1], model.pmf_[u1] @ psi, theta @ psi]
+    np.testing.assert_allclose(p, expected)
+
+
+def test_rows_and_columns_without_evidence_get_the_population() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.random((10, 6))
+    table[4], table[:, 2] = np.nan, np.nan
+    model = KolmogorovModel(3, random_state=0).fit(table)
+    rated = np.delete(np.arange(10), 4)
+    np.testing.assert_allclose(model.pmf_[4], model.pmf_[rated].mean(axis=0))
+    others = np.delete(model.indicators_, 2, axis=0).mean(axis=0)
+    np.testing.assert_allclose(model.predict()[:, 2], model.pmf_ @ others)
+    assert "9" not in model.recommend(4, 6)["item"].astype(str).tolist()
+    assert 2 not in model.recommend(0, 6, seen=True)["item"].tolist()
+
+
+def test_transform_solves_each_row_to_the_minimum(ratings) -> None:
+    model = fitted(ratings, pmf_penalty=0.7)
+    wide = ratings.pivot(index="user", columns="item", values="rating")
+    pmf = model.transform(wide)
+    assert pmf.shape == (len(wide), 3)
+    psi = model.indicators_.astype(float)
+    for k, user in enumerate(wide.index[:5]):
+        mine = ratings[ratings["user"] == user]
+        index = model.observations_.item_ids.positions(mine["item"])
+        p = model.observations_.to_unit(mine["rating"])
+        Q, r, _ = naive.sums(psi, index, p, np.ones(len(p)))
+        Q, r = Q + 0.7 * np.eye(3), r + 0.7 * model.pmf_mean_
+        assert naive.f(Q, r, pmf[k]) == pytest.approx(naive.simplex_minimum(Q, r), abs=1e-5)
+    np.testing.assert_allclose(model.inverse_transform(pmf), pmf @ psi.T)
+
+
+def test_a_table_of_rows_is_completed(ratings) -> None:
+    model = fitted(ratings)
+    rows = np.full((2, 20), np.nan)
+    rows[0, :4] = [5, 1, 3, 2]
+    completed = model.predict(rows)
+    np.testing.assert_allclose(completed, model.inverse_transform(model.transform(rows)))
+    np.testing.assert_allclose(completed[1], model.inverse_transform(model.pmf_mean_)[0])
+
+
+def test_score_is_r2_over_the_observed_entries(ratings) -> None:
+    model = fitted(ratings)
+    held_out = ratings.sample(40, random_state=0)
+    p = model.observations_.to_unit(held_out["rating"])
+    error = ((model.predict(held_out) - p) ** 2).sum() / ((p - p.mean()) ** 2).sum()
+    assert model.score(held_out) == pytest.approx(1 - error, abs=1e-5)
+    array = ratings.pivot(index="user", columns="item", values="rating")[
+        list(model.observations_.item_ids)
+    ].to_numpy()
+    rows = model.transform(array) @ model.indicators_.T
+    seen = ~np.isnan(array)
+    p = model.observations_.to_unit(array[seen])
+    error = ((rows[seen] - p) ** 2).sum() / ((p - p.mean()) ** 2).sum()
+    assert model.score(array) == pytest.approx(1 - error, abs=1e-5)
+
+
+def test_recommendations_are_the_likeliest_unseen_items_in_the_callers_library(ratings) -> None:
+    model = fitted(pl.from_pandas(ratings))
+    best = model.recommend("u3", 4)
+    assert isinstance(best, pl.DataFrame)
+    assert best.columns == ["item", "probability", "ratings"]
+    seen = set(ratings.loc[ratings["user"] == "u3", "item"])
+    assert not seen & set(best["item"])
+    unseen = [item for item in model.observations_.item_ids if item not in seen]
+    p = model.predict((["u3"] * len(unseen), unseen))
+    np.testing.assert_allclose(best["probability"], np.sort(p)[::-1][:4])
+    counts = ratings["item"].value_counts()
+    some = model.recommend("u3", 20, seen=True, min_evidence=20)
+    assert set(some["item"]) == set(counts[counts >= 20].index)
+    with pytest.raises(ValueError, match="'zoe'"):
+        model.recommend("zoe")
+    stars = fitted(ratings).recommend("u3", 4, unit="original")
+    assert isinstance(stars, pd.DataFrame)
+    lo, hi = ratings["rating"].min(), ratings["rating"].max()
+    np.testing.assert_allclose(stars["value"], lo + (hi - lo) * best["probability"].to_numpy())
+
+
+def test_new_users_and_items_fold_in_without_touching_the_rest(ratings) -> None:
+    known = ratings[~ratings["user"].isin(["u7", "u8"]) & (ratings["item"] != "i5")]
+    model = fitted(known)
+    before = clone(model).fit(known)
+    users = ratings[ratings["user"].isin(["u7", "u8"]) & (ratings["item"] != "i5")]
+    items = ratings[(ratings["item"] == "i5")]
+    assert model.fold_in(users) is model
+    model.fold_in(items)
+    assert list(model.observations_.user_ids)[-2:] == ["u7", "u8"]
+    np.testing.assert_array_equal(model.pmf_[:-2], before.pmf_)
+    np.testing.assert_array_equal(model.codes_[:-1], before.codes_)
+    np.testing.assert_allclose(model.pmf_[-2:], before.transform(users), atol=1e-9)
+    u = model.observations_.user_ids.positions(items["user"])
+    S, v, _ = naive.sums(model.pmf_, u, model.observations_.to_unit(items["rating"]),
+                         np.ones(len(u)))  # fmt: skip
+    psi = model.indicators_[-1].astype(float)
+    assert naive.g(S, v, psi) == pytest.approx(naive.exhaustive(S, v)[0], abs=1e-4)
+    assert model.observations_.n_observed == len(known) + len(users) + len(items)
+    assert not {"i5"} & set(model.recommend("u7", 20)["item"]) or "u7" not in set(items["user"])
+    with pytest.raises(ValueError, match="'u7' and item 'i1' are both known: fit again"):
+        model.fold_in((["u7"], ["i1"], [3.0]))
+    with pytest.raises(ValueError, match="'zoe' and item 'Alien' are both new: fold in the users"):
+        model.fold_in((["zoe"], ["Alien"], [3.0]))
+
+
+def test_warm_start_goes_on_where_it_stood(ratings) -> None:
+    model = fitted(ratings, n_iter=2, tol=0.0, n_init=1, warm_start=True)
+    first = model.history_[-1]
+    model.fit(ratings)
+    assert model.history_[0] <= first + 1e-9
+    model.set_params(n_events=2).fit(ratings)
+    assert model.pmf_.shape[1] == 2
+
+
+def test_more_starts_never_cost_more(ratings) -> None:
+    costs = [fitted(ratings, n_init=n, n_iter=3).history_[-1] for n in (1, 5)]
+    assert costs[1] <= costs[0]
+
+
+def test_an_interrupt_returns_the_model_so_far(ratings, monkeypatch) -> None:
+    from eventspace.engines.cpu import CPU
+
+    update, calls = CPU.update_pmfs, []
+
+    def interrupted(self, *args):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return update(self, *args)
+
+    monkeypatch.setattr(CPU, "update_pmfs", interrupted)
+    with pytest.warns(UserWarning, match="interrupted: this is the model so far"):
+        model = fitted(ratings, tol=0.0, n_init=1)
+    assert model.interrupted_
+    assert model.n_iter_ == 2
+    assert model.predict().shape == (30, 20)
+    assert "interrupted" in model.summary()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_events": 0}, r"n_events=0 must be a whole number from 1 to 64"),
+        ({"n_events": 65}, r"n_events=65 must be a whole number from 1 to 64"),
+        ({"n_events": 2.5}, r"n_events=2.5 must be a whole number from 1 to 64"),
+        ({"pmf_penalty": -1}, r"pmf_penalty=-1 must be a finite number of at least 0"),
+        ({"indicator_penalty": np.nan}, r"indicator_penalty=nan must be a finite"),
+        ({"tol": -0.1}, r"tol=-0.1 must be"),
+        ({"n_iter": 0}, r"n_iter=0 must be a whole number of at least 1"),
+        ({"n_init": 0}, r"n_init=0 must be a whole number of at least 1"),
+        ({"n_jobs": 0}, r"n_jobs=0 must be"),
+        ({"pmf_prior": "flat"}, r"pmf_prior='flat' is unknown; allowed are 'mean', 'zero'"),
+        ({"indicator_solver": "magic"}, r"allowed are 'exact', 'sdr', 'local'"),
+        ({"pmf_solver": "newton"}, r"allowed are 'pairwise', 'frank-wolfe'"),
+        ({"pmf_solver": FrankWolfe("huge")}, r"allowed are 'paper', 'jaggi', 'line-search'"),
+    ],
+)
+def test_bad_settings_are_refused_with_what_is_allowed(ratings, settings, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        fitted(ratings, **settings)
+
+
+def test_bad_questions_are_refused_with_what_is_allowed(ratings) -> None:
+    model = fitted(ratings)
+    with pytest.raises(ValueError, match="unit='stars' is unknown; allowed are 'probability'"):
+        model.predict(unit="stars")
+    with pytest.raises(ValueError, match="unknown='guess' is unknown; allowed are 'error'"):
+        model.predict(unknown="guess")
+    with pytest.raises(ValueError, match="3 events, X has 2 columns"):
+        model.inverse_transform([[0.5, 0.5]])
+    with pytest.raises(ValueError, match="two columns of the same length"):
+        model.predict((["u1"], ["i1", "i2"]))
+    with pytest.raises(ValueError, match="'Alien'"):
+        model.transform(pd.DataFrame({"user": ["a"], "item": ["Alien"], "rating": [3.0]}))
+
+
+def test_solvers_can_be_set_up_and_report_what_they_prove(ratings) -> None:
+    proved = {
+        solver: fitted(ratings, indicator_solver=solver).proved_.mean()
+        for solver in (Exact(), SDR(4), Local(2), "exact", "sdr", "local")
+    }
+    assert proved == {Exact(): 1, SDR(4): 0, Local(2): 0, "exact": 1, "sdr": 0, "local": 0}
+
+
+def test_summary_and_repr_say_what_was_fitted(ratings) -> None:
+    model = KolmogorovModel(3)
+    assert repr(model) == "KolmogorovModel(n_events=3)"
+    model = fitted(ratings)
+    assert "30 users x 20 items" in repr(model)
+    text = repr(model.summary())
+    assert f"observed    {len(ratings)} of 600" in text
+    rmse = np.sqrt(np.mean((model.predict(ratings, unit="original") - ratings["rating"]) ** 2))
+    assert f"{rmse:.4f} in the original unit" in text
+    assert "20 of 20 items are optimal" in text
+
+
+def test_paper_split_reaches_the_papers_error(movielens_100k) -> None:
+    """An accuracy band on real data: NRMSE on u4 after five iterations, R/5, as in Table 2."""
+    train, test = movielens_100k
+    observations = Observations.of(train, scale="max")
+    for n_events, penalty, most in ((4, 10.0, 0.199), (8, 30.0, 0.194), (16, 60.0, 0.1905)):
+        errors = []
+        for seed in range(3):
+            model = KolmogorovModel(
+                n_events, pmf_penalty=penalty, n_iter=5, tol=0.0, random_state=seed
+            ).fit(observations)
+            p = model.predict(test, unknown="population")
+            errors.append(np.sqrt(np.mean((p - test["rating"] / 5) ** 2)))
+            assert model.proved_.all()
+        assert np.mean(errors) <= most
