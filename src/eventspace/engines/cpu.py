@@ -9,10 +9,11 @@ does not depend on the number of threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ IndicatorSolver = Callable[
 ]
 PmfSolver = Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]
 
-CHUNK_BYTES = 1 << 20  # of quadratics, at most: they stay in the cache until they are solved
+CHUNK_BYTES = 1 << 18  # of quadratics, at most: they stay in the cache until they are solved
 CHUNK_WORK = 2_000_000  # multiply-adds, at least: much less is not worth a thread's attention
 SOLVE_WORK = 8  # a solve counts as so many times D entries
 
@@ -51,7 +52,7 @@ class Pmfs(NamedTuple):
     gap: Floats
 
 
-@dataclass(frozen=True)
+@dataclass
 class CPU:
     """Runs the steps with the given solvers and penalties on ``n_threads`` threads."""
 
@@ -101,28 +102,43 @@ class CPU:
         step: Callable[[slice, Floats, Floats, Floats], None],
     ) -> None:
         """Form the quadratics of each chunk of rows and hand them to ``step``."""
+        n_events = factors.shape[1]
+        chunks = deque(_chunks(entries.ptr, n_events))
+        most = max((rows.stop - rows.start for rows in chunks), default=0)
         full = _full_table(entries, len(factors))
-        shared = factors.T @ factors if full is not None else None
+        shared = None if full is None else factors.T @ factors
 
-        def run(rows: slice) -> None:
-            n_rows, n_events = rows.stop - rows.start, factors.shape[1]
-            if full is not None and shared is not None:
-                values = full[rows].astype(np.float64)
-                energy = np.einsum("ki,ki->k", values, values)
-                step(rows, shared[None].copy(), values @ factors, energy)
-                return
-            gram = np.empty((n_rows, n_events, n_events))
-            linear, energy = np.empty((n_rows, n_events)), np.empty(n_rows)
-            ptr = entries.ptr[rows.start : rows.stop + 1]
-            normal_equations(
-                ptr, entries.index, entries.value, entries.weight, factors, gram, linear, energy
-            )
-            step(rows, gram, linear, energy)
+        def work() -> None:
+            gram = np.empty((most if full is None else 1, n_events, n_events))
+            linear, energy = np.empty((most, n_events)), np.empty(most)
+            while chunks:
+                try:
+                    rows = chunks.popleft()
+                except IndexError:  # another thread was quicker
+                    return
+                n = rows.stop - rows.start
+                S, v, e = gram[:n], linear[:n], energy[:n]
+                if full is None:
+                    ptr = entries.ptr[rows.start : rows.stop + 1]
+                    normal_equations(
+                        ptr, entries.index, entries.value, entries.weight, factors, S, v, e
+                    )
+                else:
+                    values = full[rows].astype(np.float64)
+                    S[:], v[:], e[:] = shared, values @ factors, np.square(values).sum(axis=1)
+                step(rows, S, v, e)
 
-        chunks = _chunks(entries.ptr, factors.shape[1])
-        with _mapper(self.n_threads) as each:
-            for _ in each(run, chunks):
-                pass
+        others = [self._pool.submit(work) for _ in range(min(self.n_threads, len(chunks)) - 1)]
+        try:
+            work()
+        finally:
+            chunks.clear()  # an interrupt here ends the other threads, too
+            for other in others:
+                other.result()
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.n_threads - 1)
 
 
 def _full_table(entries: Entries, n_columns: int) -> NDArray[np.float32] | None:
@@ -143,18 +159,6 @@ def _chunks(ptr: NDArray[np.int64], n_events: int) -> list[slice]:
     n_chunks = max(work[-1] // CHUNK_WORK, n_rows * n_events**2 * 8 // CHUNK_BYTES, 1)
     cuts = np.unique(np.searchsorted(work, np.linspace(0, work[-1], n_chunks + 1)))
     return [slice(int(first), int(last)) for first, last in pairwise(cuts)]
-
-
-@contextmanager
-def _mapper(n_threads: int) -> Iterator[Callable[..., Iterator[None]]]:
-    if n_threads == 1:
-        yield map
-        return
-    pool = ThreadPoolExecutor(n_threads)
-    try:
-        yield pool.map
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def count_threads(n_jobs: int) -> int:

@@ -41,8 +41,7 @@ def duality_gap(slope: Floats, theta: Floats) -> float:
 @njit(cache=True, nogil=True)
 def largest_diagonal(H: Floats) -> float:
     """The scale of a user's cost: the largest weight that an event carries."""
-    largest = 0.0
-    for a in range(H.shape[0]):
-        if H[a, a] > largest:
-            largest = H[a, a]
-    return largest
+    largest = H[0, 0]
+    for a in range(1, H.shape[0]):
+        largest = max(largest, H[a, a])
+    return float(largest)

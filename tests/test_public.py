@@ -1,0 +1,88 @@
+"""Promises to those who import us: the names, and how long the import takes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import eventspace
+from eventspace import KolmogorovModel, Observations
+
+
+def public(thing: object) -> list[str]:
+    return sorted(name for name in dir(thing) if not name.startswith("_"))
+
+
+def test_public_names() -> None:
+    assert eventspace.__all__ == ["KolmogorovModel", "Observations", "__version__"]
+    assert sorted(dir(eventspace)) == sorted(eventspace.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = eventspace.nothing
+
+
+def test_public_names_of_the_classes() -> None:
+    own = {name for name in public(KolmogorovModel) if name in _declared(KolmogorovModel)}
+    assert own == {
+        "fit",
+        "fold_in",
+        "get_feature_names_out",
+        "indicator_mean_",
+        "indicators_",
+        "inverse_transform",
+        "load",
+        "pmf_mean_",
+        "predict",
+        "recommend",
+        "save",
+        "score",
+        "summary",
+        "transform",
+    }
+    assert public(Observations) == [
+        "coo",
+        "from_long",
+        "from_unit",
+        "from_wide",
+        "is_full",
+        "mean",
+        "merged",
+        "n_items",
+        "n_observed",
+        "n_users",
+        "of",
+        "to_unit",
+        "total_weight",
+        "weighted",
+    ]
+
+
+def _declared(kind: type) -> set[str]:
+    """Names that our own classes declare, not scikit-learn's."""
+    return {
+        name
+        for base in kind.__mro__
+        if base.__module__.startswith("eventspace")
+        for name in vars(base)
+        if not name.startswith("set_")  # scikit-learn's metadata routing puts these there
+    }
+
+
+def test_importing_is_light() -> None:
+    """No heavy package is imported before it is needed: that is what keeps the import short."""
+    heavy = ["numba", "numpy", "pandas", "pyarrow", "scipy", "sklearn", "rich", "typer", "narwhals"]
+    code = f"import sys, json, eventspace; print(json.dumps([m for m in {heavy} if m in sys.modules]))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(out.stdout) == []
+
+
+def test_the_command_line_starts_light() -> None:
+    heavy = ["numba", "numpy", "pandas", "pyarrow", "scipy", "sklearn"]
+    code = (
+        "import sys, json, eventspace.cli;"
+        f"print(json.dumps([m for m in {heavy} if m in sys.modules]))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(out.stdout) == []
