@@ -15,7 +15,7 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed
 	$(BIN)/pytest
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest tests/kernels tests/test_observations.py
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -27,8 +27,8 @@ $(VENV)/bench: $(VENV)/installed
 	touch $@
 
 bench: $(VENV)/bench
-	$(BIN)/python -m benchmarks.indicator_step
-	$(BIN)/python -m benchmarks.fit
+	for name in start_up paper_split indicator_step fit; do \
+	  $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

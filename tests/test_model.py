@@ -193,6 +193,9 @@ def test_new_users_and_items_fold_in_without_touching_the_rest(ratings) -> None:
     psi = model.indicators_[-1].astype(float)
     assert naive.g(S, v, psi) == pytest.approx(naive.exhaustive(S, v)[0], abs=1e-4)
     assert model.observations_.n_observed == len(known) + len(users) + len(items)
+    errors = model.predict(model.observations_) - model.observations_.coo()[2]
+    assert model.error_ == pytest.approx((errors**2).sum(), rel=1e-5)
+    assert (len(model.gap_), len(model.proved_)) == (30, 20)
     assert not {"i5"} & set(model.recommend("u7", 20)["item"]) or "u7" not in set(items["user"])
     with pytest.raises(ValueError, match="'u7' and item 'i1' are both known: fit again"):
         model.fold_in((["u7"], ["i1"], [3.0]))

@@ -73,7 +73,9 @@ def _declared(kind: type) -> set[str]:
 def test_importing_is_light() -> None:
     """No heavy package is imported before it is needed: that is what keeps the import short."""
     heavy = ["numba", "numpy", "pandas", "pyarrow", "scipy", "sklearn", "rich", "typer", "narwhals"]
-    code = f"import sys, json, eventspace; print(json.dumps([m for m in {heavy} if m in sys.modules]))"
+    code = (
+        f"import sys, json, eventspace; print(json.dumps([m for m in {heavy} if m in sys.modules]))"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(out.stdout) == []
 

@@ -15,9 +15,10 @@ from eventspace.model import KolmogorovModel
 from eventspace.observations import Observations
 
 SEED = 0
-PENALTIES = (10.0, 30.0, 100.0)
+PENALTIES = (30.0, 60.0, 120.0)
 N_EVENTS = 16
 STARS = (0.5, 5.0)
+WELL_RATED = 50  # ratings of a film that well identify its set of 16 events
 
 
 def run(output: Path, console: Console) -> None:
@@ -28,32 +29,39 @@ def run(output: Path, console: Console) -> None:
     validation, train = ratings[(part >= 0.1) & (part < 0.2)], ratings[part >= 0.2]
     console.print(
         f"[bold]MovieLens small[/]: {len(ratings):,} ratings, {ratings['user'].nunique():,} users, "
-        f"{ratings['item'].nunique():,} films; every tenth rating held out (seed {SEED})."
+        f"{ratings['item'].nunique():,} films. A tenth of the ratings is held out (seed {SEED})."
     )
-    errors = {}
-    for penalty in PENALTIES:
-        errors[penalty] = rmse(fitted(train, penalty), validation)
+    errors = {
+        penalty: root_mean_square(predicted(fitted(train, penalty), validation) - validation.rating)
+        for penalty in PENALTIES
+    }
     best = min(errors, key=errors.__getitem__)
-    shown = ", ".join(f"{penalty:g}: {error:.4f}" for penalty, error in errors.items())
-    console.print(f"Penalty by validation (RMSE in stars): {shown}; chosen {best:g}.")
+    shown = ", ".join(f"{penalty:g}: {error:.3f}" for penalty, error in errors.items())
+    console.print(f"Penalty chosen on a validation part, RMSE in stars: {shown}. So {best:g}.\n")
 
     start = time.perf_counter()
     model = fitted(rest, best)
     seconds = time.perf_counter() - start
-    console.print(model.summary(), highlight=False)
+    console.print(model.summary(), highlight=False, soft_wrap=True)
 
-    table = Table("held-out ratings", "RMSE, stars", title_justify="left")
-    for name, predicted in baselines(rest, test).items():
-        table.add_row(name, f"{root_mean_square(predicted - test['rating']):.4f}")
-    table.add_row(f"Kolmogorov model, {N_EVENTS} events", f"{rmse(model, test):.4f}", style="bold")
-    console.print(table, f"fitted in {seconds:.2f} s")
-
-    user = rest["user"].value_counts().index[len(rest["user"].unique()) // 2]
-    console.print(f"\nFor user {user}, not seen yet:")
-    for row in model.recommend(user, 5).itertuples():
-        console.print(
-            f"  {row.probability:.2f}  {row.item}  ({row.ratings} ratings)", highlight=False
+    known = test["item"].map(rest["item"].value_counts()).fillna(0) >= WELL_RATED
+    predictions = baselines(rest, test)
+    predictions[f"Kolmogorov model, {N_EVENTS} events"] = predicted(model, test)
+    table = Table("RMSE on held-out ratings, stars", "all films", f"{WELL_RATED} ratings or more")
+    for name, stars in predictions.items():
+        errors_of_all, errors_of_known = stars - test["rating"], (stars - test["rating"])[known]
+        table.add_row(
+            name,
+            f"{root_mean_square(errors_of_all):.3f}",
+            f"{root_mean_square(errors_of_known):.3f}",
         )
+    console.print(f"\nFitted in {seconds:.1f} s.", table)
+
+    user = int(rest["user"].value_counts().index[rest["user"].nunique() // 2])
+    best_films = model.recommend(user, 5, min_evidence=WELL_RATED)
+    console.print(f"\nFor user {user}, of the films with {WELL_RATED} ratings or more:")
+    for film in best_films.itertuples():
+        console.print(f"  {film.probability:.2f}  {film.item}", highlight=False)
     model.save(output)
     console.print(f"\nWritten: {output}. Look at it with: eventspace info {output}")
 
@@ -64,29 +72,31 @@ def fitted(ratings: pd.DataFrame, penalty: float) -> KolmogorovModel:
     return KolmogorovModel(N_EVENTS, pmf_penalty=penalty, random_state=SEED).fit(table)
 
 
-def rmse(model: KolmogorovModel, ratings: pd.DataFrame) -> float:
-    """Root mean squared error in stars; the population stands in for films without ratings."""
-    predicted = model.predict(ratings, unit="original", unknown="population")
-    return root_mean_square(predicted - ratings["rating"])
+def predicted(model: KolmogorovModel, ratings: pd.DataFrame) -> pd.Series[float]:
+    """Stars; the population stands in for films without ratings."""
+    stars = model.predict(ratings, unit="original", unknown="population")
+    return pd.Series(stars, index=ratings.index)
 
 
-def baselines(train: pd.DataFrame, test: pd.DataFrame) -> dict[str, pd.Series]:
-    """What the item's mean, and damped biases of item and user, predict."""
+def baselines(train: pd.DataFrame, test: pd.DataFrame) -> dict[str, pd.Series[float]]:
+    """What the film's mean, and damped biases of film and user, predict."""
     mean = train["rating"].mean()
     item_mean = test["item"].map(train.groupby("item")["rating"].mean()).fillna(mean)
-    item_bias = damped_mean(train["rating"] - mean, train["item"], 5)
+    item_bias = damped_mean(train["rating"] - mean, train["item"])
     rest = train["rating"] - mean - train["item"].map(item_bias)
-    user_bias = damped_mean(rest, train["user"], 5)
+    user_bias = damped_mean(rest, train["user"])
     bias = mean + test["item"].map(item_bias).fillna(0) + test["user"].map(user_bias).fillna(0)
-    return {"item mean": item_mean, "user + item bias": bias.clip(*STARS)}
+    return {"film's mean": item_mean, "user + film bias": bias.clip(*STARS)}
 
 
-def damped_mean(values: pd.Series, groups: pd.Series, damping: float) -> pd.Series:
+def damped_mean(
+    values: pd.Series[float], groups: pd.Series, damping: float = 5.0
+) -> pd.Series[float]:
     """The sum of each group over its size and some more."""
     grouped = values.groupby(groups)
     return grouped.sum() / (grouped.size() + damping)
 
 
-def root_mean_square(errors: pd.Series) -> float:
+def root_mean_square(errors: pd.Series[float]) -> float:
     """The root of the mean of the squares."""
     return float(np.sqrt(np.mean(np.square(errors))))

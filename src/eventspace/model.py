@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace import settings
+from eventspace.codes import pack, unpack
 from eventspace.descent import Descent, descend, population_centre, random_start
+from eventspace.engines.cpu import Pmfs
 from eventspace.entries import Entries
 from eventspace.files import load_model, save_model
 from eventspace.observations import Observations
@@ -68,7 +71,8 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
     Attributes
     ----------
     pmf_ : array of users x events
-        theta. A user without ratings has the mean PMF of the others.
+        theta. A user without ratings has the mean PMF of the others. The events are numbered by
+        their mass in the population, the heaviest first.
     codes_ : uint64 array of items x words
         psi, packed 64 events a word; ``indicators_`` is the same as bools.
     observations_ : Observations
@@ -128,11 +132,11 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
         engine = settings.checked_engine(self)
         observations = Observations.of(X)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        starts = self._starts(observations, rng)
-        found: list[Descent] = []
-        with bar("fit", self.n_iter * len(starts), self.verbose) as update:
-            for start in starts:
-                done = len(found) * self.n_iter
+        starts, n_starts = self._starts(observations, rng)
+        best: Descent | None = None
+        with bar("fit", self.n_iter * n_starts, self.verbose) as update:
+            for k, start in enumerate(starts):
+                done = k * self.n_iter
                 descent = descend(
                     start,
                     observations,
@@ -145,16 +149,20 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
                         done + len(now.history), f"cost {now.cost:,.2f}"
                     ),
                 )
-                found.append(descent)
+                self.interrupted_ = descent.interrupted
+                if best is None or descent.cost < best.cost:
+                    best = descent
                 if descent.interrupted:
                     warnings.warn("interrupted: this is the model so far", stacklevel=2)
                     break
-        self._keep(observations, min(found, key=lambda descent: descent.cost))
-        self.interrupted_ = found[-1].interrupted
-        self.n_features_in_ = observations.n_items
+        assert best is not None
+        self._keep(observations, best)
         return self
 
-    def _starts(self, observations: Observations, rng: np.random.Generator) -> list[Descent]:
+    def _starts(
+        self, observations: Observations, rng: np.random.Generator
+    ) -> tuple[Iterable[Descent], int]:
+        """Where to begin: the last fit, or random PMFs, drawn when they are needed."""
         if self.warm_start and hasattr(self, "pmf_"):
             before = self.observations_
             if (
@@ -162,23 +170,27 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
                 and before.user_ids == observations.user_ids
                 and before.item_ids == observations.item_ids
             ):
-                return [Descent(self.pmf_, self.codes_[:, 0])]
+                return [Descent(self.pmf_, self.codes_[:, 0])], 1
         n_init = self.n_init
         if n_init == "auto":
             n_init = 10 if observations.n_observed < 10_000 else 1
-        return [random_start(observations, self.n_events, rng) for _ in range(int(n_init))]
+        draws = (random_start(observations, self.n_events, rng) for _ in range(int(n_init)))
+        return draws, int(n_init)
 
     def _keep(self, observations: Observations, descent: Descent) -> None:
         rated = np.diff(observations.by_user.ptr) > 0
-        descent.pmf[~rated] = population_centre(descent.pmf, rated, "mean")
+        mass = population_centre(descent.pmf, rated, "mean")
+        descent.pmf[~rated] = mass
+        heaviest = np.argsort(-mass, kind="stable")
         self.observations_ = observations
-        self.pmf_ = descent.pmf
-        self.codes_ = descent.codes[:, None]
+        self.pmf_ = np.ascontiguousarray(descent.pmf[:, heaviest])
+        self.codes_ = pack(unpack(descent.codes[:, None], len(mass))[:, heaviest])
         self.history_ = np.array(descent.history)
         self.error_ = descent.error
         self.n_iter_ = len(descent.history)
         self.proved_ = descent.proved
         self.gap_ = descent.gap
+        self.n_features_in_ = observations.n_items
 
     def transform(self, X: Any) -> Floats:
         """The PMF of each user of a table, taken as new: one convex solve a row.
@@ -188,17 +200,17 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
         :meth:`fold_in`.
         """
         check_is_fitted(self)
-        return self._solve_pmfs(self._aligned(X).by_user)
+        return self._solve_pmfs(self._aligned(X).by_user).pmf
 
-    def _solve_pmfs(self, by_user: Entries) -> Floats:
+    def _solve_pmfs(self, by_user: Entries) -> Pmfs:
         """(Q1) for new users, from the population's PMF, which those without ratings keep."""
         mean = self.pmf_mean_
         centre = mean if self.pmf_prior == "mean" else np.zeros_like(mean)
         start = np.tile(mean, (len(by_user.ptr) - 1, 1))
         engine = settings.checked_engine(self)
-        pmf = engine.update_pmfs(by_user, start, self.codes_[:, 0], centre).pmf
-        pmf[np.diff(by_user.ptr) == 0] = mean
-        return pmf
+        solved = engine.update_pmfs(by_user, start, self.codes_[:, 0], centre)
+        solved.pmf[np.diff(by_user.ptr) == 0] = mean
+        return solved
 
     def fold_in(self, X: Any) -> Self:
         """Add the new users and the new items of a table, without touching the rest.
@@ -227,9 +239,13 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
             np.zeros(n_new, dtype=np.uint64),
             streams(np.random.default_rng(0), n_new),
         )
-        self.pmf_ = np.vstack([self.pmf_, self._solve_pmfs(new.by_user.rows(known.n_users))])
+        users = self._solve_pmfs(new.by_user.rows(known.n_users))
+        self.pmf_ = np.vstack([self.pmf_, users.pmf])
+        self.gap_ = np.concatenate([self.gap_, users.gap])
         self.codes_ = np.vstack([self.codes_, items.codes[:, None]])
         self.proved_ = np.concatenate([self.proved_, items.proved])
+        sizes = int(np.bitwise_count(items.codes).sum())
+        self.error_ += float(users.error.sum() + items.cost.sum()) - self.indicator_penalty * sizes
         self.observations_ = known.merged(new)
         self.n_features_in_ = self.observations_.n_items
         return self

@@ -21,9 +21,7 @@ def bar(title: str, total: int, show: bool | None) -> Iterator[Callable[[int, st
 
     The bar appears only once the work has lasted a second, and shows the time left.
     """
-    if show is None:
-        show = watched()
-    if not show:
+    if not (watched() if show is None else show):
         yield lambda done, note: None
         return
     from rich.console import Console
@@ -42,7 +40,8 @@ def bar(title: str, total: int, show: bool | None) -> Iterator[Callable[[int, st
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),
     )
-    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    console = Console(stderr=True, force_terminal=show)
+    progress = Progress(*columns, console=console, transient=True)
     task = progress.add_task(title, total=total, note="")
     begun, started = time.monotonic(), False
 

@@ -35,12 +35,15 @@ def summarise(model: Any) -> Summary:
         f"  descent     {model.n_iter_} iterations, cost {model.history_[-1]:,.4f}"
         + (" (interrupted)" if model.interrupted_ else ""),
         f"  proved      {proved:,} of {int(rated.sum()):,} items are optimal given the PMFs "
-        f"(largest gap of a PMF: {model.gap_.max():.1e})",
+        f"(PMFs to a gap of {_power_of_ten(float(model.gap_.max()))})",
         "  event    mass    items",
     ]
     sizes = model.indicators_[rated].sum(axis=0)
     mass = model.pmf_mean_
-    lines += [
-        f"  {d:>5}  {mass[d]:>6.1%}  {sizes[d]:>7,}" for d in np.argsort(-mass, kind="stable")
-    ]
+    lines += [f"  {d:>5}  {mass[d]:>6.1%}  {sizes[d]:>7,}" for d in range(n_events)]
     return Summary("\n".join(lines))
+
+
+def _power_of_ten(number: float) -> str:
+    """The next power of ten, as an upper bound that rounding does not change."""
+    return f"1e{math.ceil(math.log10(number)):d}" if number > 0 else "0"

@@ -35,7 +35,7 @@ def duality_gap(slope: Floats, theta: Floats) -> float:
     for a in range(slope.size):
         lowest = min(lowest, slope[a])
         mean += slope[a] * theta[a]
-    return 2.0 * (mean - lowest)
+    return float(2.0 * (mean - lowest))
 
 
 @njit(cache=True, nogil=True)
