@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eventspace import KolmogorovModel, Observations
+from eventspace.engines.cpu import CPU
 from eventspace.indicators import SDR, Exact, Local
 from eventspace.pmf import FrankWolfe
 from tests import naive
@@ -217,14 +218,13 @@ def test_more_starts_never_cost_more(ratings) -> None:
     assert costs[1] <= costs[0]
 
 
-def test_an_interrupt_returns_the_model_so_far(ratings, monkeypatch) -> None:
-    from eventspace.engines.cpu import CPU
-
+@pytest.mark.parametrize("iterations", [0, 2])
+def test_an_interrupt_returns_the_model_so_far(ratings, monkeypatch, iterations) -> None:
     update, calls = CPU.update_pmfs, []
 
     def interrupted(self, *args):
         calls.append(1)
-        if len(calls) == 3:
+        if len(calls) > iterations:
             raise KeyboardInterrupt
         return update(self, *args)
 
@@ -232,8 +232,9 @@ def test_an_interrupt_returns_the_model_so_far(ratings, monkeypatch) -> None:
     with pytest.warns(UserWarning, match="interrupted: this is the model so far"):
         model = fitted(ratings, tol=0.0, n_init=1)
     assert model.interrupted_
-    assert model.n_iter_ == 2
+    assert model.n_iter_ == iterations
     assert model.predict().shape == (30, 20)
+    assert f"{iterations} iterations" in model.summary()
     assert "interrupted" in model.summary()
 
 
@@ -291,7 +292,7 @@ def test_summary_and_repr_say_what_was_fitted(ratings) -> None:
     assert f"observed    {len(ratings)} of 600" in text
     rmse = np.sqrt(np.mean((model.predict(ratings, unit="original") - ratings["rating"]) ** 2))
     assert f"{rmse:.4f} in the original unit" in text
-    assert "20 of 20 items are optimal" in text
+    assert "20 of 20 items optimal" in text
 
 
 def test_paper_split_reaches_the_papers_error(movielens_100k) -> None:

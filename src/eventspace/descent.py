@@ -53,12 +53,16 @@ class Descent:
 
     pmf: Floats
     codes: Codes
-    history: list[float] = field(default_factory=list)
+    proved: NDArray[np.bool_] = field(init=False)
+    gap: Floats = field(init=False)
     error: float = np.nan
-    proved: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    gap: Floats = field(default_factory=lambda: np.zeros(0))
+    history: list[float] = field(default_factory=list)
     converged: bool = False
     interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        self.proved = np.zeros(len(self.codes), dtype=np.bool_)
+        self.gap = np.full(len(self.pmf), np.inf)
 
     @property
     def cost(self) -> float:
