@@ -6,7 +6,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from eventspace.prefetch import LINE, prefetch
+
 Floats = NDArray[np.float64]
+
+AHEAD = 16  # entries between asking for a row and using it
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
@@ -27,10 +31,12 @@ def normal_equations(
     For items the factors are PMFs (S_i, v_i); for users they are indicators (Q_u, r_u).
     An empty ``weight`` means that every weight is one.
 
-    Four entries are added at a time, so that G is read and written once for four updates:
-    D^2 multiply-adds an entry, at 2 to 3 of them a cycle where one at a time reaches 1.
+    Four entries are added at a time, so that G is read and written once for four updates of D^2
+    multiply-adds each. The rows of ``factors`` are asked for some entries ahead: where they do not
+    fit the cache, that halves the time.
     """
     n_events = factors.shape[1]
+    last = index.size - AHEAD - 4
     weighted = weight.size > 0
     one = np.float32(1.0)
     for k in range(ptr.size - 1):
@@ -42,6 +48,10 @@ def normal_equations(
         squares = 0.0
         t, end = ptr[k], ptr[k + 1]
         while t + 4 <= end:
+            if t <= last:
+                for ahead in range(t + AHEAD, t + AHEAD + 4):
+                    for a in range(0, n_events, LINE):
+                        prefetch(factors, index[ahead], a)
             f0, f1 = factors[index[t]], factors[index[t + 1]]
             f2, f3 = factors[index[t + 2]], factors[index[t + 3]]
             p0, p1, p2, p3 = value[t], value[t + 1], value[t + 2], value[t + 3]
