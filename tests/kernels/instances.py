@@ -46,3 +46,6 @@ def items(n_events: int, seed: int) -> Iterator[tuple[str, tuple[Floats, Floats,
     )
     S, v, energy = quadratic(pmf(25), rng.random(25))
     yield "penalised", (S, v - 0.2, energy)
+    yield "penalised beyond measure", (S, v - 1e6, energy)
+    yield "barely rated", quadratic(pmf(2), rng.random(2), np.array([1e-6, 1e6]))
+    yield "the same rater again", quadratic(np.repeat(pmf(1), 9, axis=0), rng.random(9))

@@ -220,17 +220,21 @@ def _factorise(
 ) -> float:
     """Write ``g(x) = |L'x - centre|^2 - |centre|^2``, events in the given order.
 
-    The diagonal is ``4 y (1 + shift)`` in place of S's own, with the smallest shift of a geometric
-    sequence for which the matrix is positive definite and the bound is sane. Returns |centre|^2.
+    The diagonal is ``4 y (1 + shift) + ridge`` in place of S's own, with the smallest shift of a
+    geometric sequence for which the matrix is positive definite and the bound is sane. If none is,
+    the ridge grows instead, at the latest until the diagonal dominates. Returns |centre|^2.
     """
     n_events = v.size
     total = sum_of_weights(S)
-    shift = 1e-3
+    size = total
+    for d in range(n_events):
+        size += abs(v[d])  # a penalty may exceed the weights by far
+    shift, ridge = 1e-3, 1e-9 * total
     while True:
         square = 0.0
         for j in range(n_events):
             d = order[j]
-            diagonal = 4.0 * y[d] * (1.0 + shift) + 1e-9 * total
+            diagonal = 4.0 * y[d] * (1.0 + shift) + ridge
             pivot = diagonal
             h = v[d] - 0.5 * (S[d, d] - diagonal)
             for k in range(j):
@@ -248,9 +252,12 @@ def _factorise(
                     s -= L[i, k] * L[j, k]
                 L[i, j] = s / L[j, j]
         # a large centre would drown the tolerance in rounding errors
-        if square <= 1e3 * total:
+        if square <= 1e3 * size:
             return square
-        shift *= 3.0
+        if shift < 1.0:
+            shift *= 3.0
+        else:
+            ridge *= 10.0
 
 
 @njit(cache=True, nogil=True)
