@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from eventspace import KolmogorovModel, Observations
 from eventspace.engines.cpu import CPU
 from eventspace.indicators import SDR, Exact, Local
-from eventspace.pmf import FrankWolfe
+from eventspace.pmf import FrankWolfe, Pairwise
 from tests import naive
 
 
@@ -253,12 +253,27 @@ def test_an_interrupt_returns_the_model_so_far(ratings, monkeypatch, iterations)
         ({"pmf_prior": "flat"}, r"pmf_prior='flat' is unknown; allowed are 'mean', 'zero'"),
         ({"indicator_solver": "magic"}, r"allowed are 'exact', 'sdr', 'local'"),
         ({"pmf_solver": "newton"}, r"allowed are 'pairwise', 'frank-wolfe'"),
-        ({"pmf_solver": FrankWolfe("huge")}, r"allowed are 'paper', 'jaggi', 'line-search'"),
     ],
 )
 def test_bad_settings_are_refused_with_what_is_allowed(ratings, settings, message) -> None:
     with pytest.raises(ValueError, match=message):
         fitted(ratings, **settings)
+
+
+@pytest.mark.parametrize(
+    ("solver", "settings", "message"),
+    [
+        (FrankWolfe, {"step": "huge"}, r"step='huge' is unknown; allowed are 'paper', 'jaggi'"),
+        (FrankWolfe, {"max_steps": 0}, r"max_steps=0 must be a whole number of at least 1"),
+        (Exact, {"node_budget": 0}, r"node_budget=0 must be a whole number of at least 1"),
+        (SDR, {"n_roundings": -1}, r"n_roundings=-1 must be"),
+        (Local, {"n_starts": 2.5}, r"n_starts=2.5 must be"),
+        (Pairwise, {"tol": -1.0}, r"tol=-1.0 must be a finite number of at least 0"),
+    ],
+)
+def test_bad_settings_of_a_solver_are_refused_at_once(solver, settings, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        solver(**settings)
 
 
 def test_bad_questions_are_refused_with_what_is_allowed(ratings) -> None:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from eventspace.codes import Codes, unpack
 from eventspace.ids import Ids
 from eventspace.observations import Observations
-from eventspace.settings import check_choice, check_whole
+from eventspace.parameters import check_choice, check_whole
 from eventspace.tables.frames import data_frame
 from eventspace.tables.pairs import is_positional, read_pairs
 

@@ -80,7 +80,7 @@ def test_frank_wolfe_takes_the_printed_steps(step: str) -> None:
         for steps in (1, 2, 3, 10):
             expected = naive.frank_wolfe(Q, r, start[0], steps, step)
             pmf = start.copy()
-            cost, gap = FrankWolfe(step, tol=-1.0, max_steps=steps)(Q[None], r[None], pmf)
+            cost, gap = FrankWolfe(step, tol=0.0, max_steps=steps)(Q[None], r[None], pmf)
             if naive.f(Q, r, expected) > naive.f(Q, r, start[0]) + 1e-12:
                 expected = start[0]  # put back: the descent must not climb
             np.testing.assert_allclose(pmf[0], expected, atol=1e-9, err_msg=name)

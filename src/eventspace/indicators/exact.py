@@ -26,6 +26,7 @@ from eventspace.indicators.quadratic import (
     write_code,
 )
 from eventspace.indicators.relaxation import lift, mix, project, scattered
+from eventspace.parameters import check_whole
 from eventspace.randomness import next_random, uniform
 
 Floats = NDArray[np.float64]
@@ -42,6 +43,9 @@ class Exact:
 
     node_budget: int = 5_000_000
     guarantee: ClassVar[str] = "exact"
+
+    def __post_init__(self) -> None:
+        check_whole("node_budget", self.node_budget, 1)
 
     def __call__(
         self,

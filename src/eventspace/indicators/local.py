@@ -10,6 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from eventspace.indicators.quadratic import half_gradient, read_code, tolerance, write_code
+from eventspace.parameters import check_whole
 from eventspace.randomness import next_random, uniform
 
 Floats = NDArray[np.float64]
@@ -21,6 +22,9 @@ class Local:
 
     n_starts: int = 20
     guarantee: ClassVar[str] = "heuristic"
+
+    def __post_init__(self) -> None:
+        check_whole("n_starts", self.n_starts, 1)
 
     def __call__(
         self,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from eventspace.indicators.quadratic import half_gradient, read_code, tolerance, write_code
 from eventspace.indicators.relaxation import lift, mix, project, scattered
+from eventspace.parameters import check_whole
 from eventspace.randomness import fill_normal
 
 Floats = NDArray[np.float64]
@@ -25,6 +26,9 @@ class SDR:
 
     n_roundings: int = 50
     guarantee: ClassVar[str] = "heuristic"
+
+    def __post_init__(self) -> None:
+        check_whole("n_roundings", self.n_roundings, 1)
 
     def __call__(
         self,

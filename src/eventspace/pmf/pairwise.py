@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from eventspace.parameters import check_number, check_whole
 from eventspace.pmf.quadratic import cost_of, duality_gap, half_gradient, largest_diagonal
 
 Floats = NDArray[np.float64]
@@ -21,6 +22,10 @@ class Pairwise:
     tol: float = 1e-7
     max_steps: int = 10_000
     guarantee: ClassVar[str] = "certified gap"
+
+    def __post_init__(self) -> None:
+        check_number("tol", self.tol)
+        check_whole("max_steps", self.max_steps, 1)
 
     def __call__(self, Q: Floats, r: Floats, pmf: Floats) -> tuple[Floats, Floats]:
         """Improve ``pmf`` in place; return the cost and the duality gap of each row."""

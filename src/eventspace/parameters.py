@@ -1,0 +1,34 @@
+"""What a parameter must be, and the error that says so."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+
+def check_choice(name: str, value: Any, allowed: Any) -> None:
+    """Refuse a value that is none of the allowed ones."""
+    if not any(value is choice or value == choice for choice in allowed):
+        raise ValueError(
+            f"{name}={value!r} is unknown; allowed are {', '.join(map(repr, allowed))}."
+        )
+
+
+def check_whole(name: str, value: Any, least: int, most: float = math.inf) -> None:
+    """Refuse what is no whole number from ``least`` to ``most``."""
+    if not is_whole(value) or not least <= value <= most:
+        allowed = f"from {least} to {most}" if most < math.inf else f"of at least {least}"
+        raise ValueError(f"{name}={value!r} must be a whole number {allowed}.")
+
+
+def check_number(name: str, value: Any) -> None:
+    """Refuse what is no finite number from zero up."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not 0 <= value < math.inf:
+        raise ValueError(f"{name}={value!r} must be a finite number of at least 0.")
+
+
+def is_whole(value: Any) -> bool:
+    """Whether it is a whole number, and no bool."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
