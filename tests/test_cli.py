@@ -49,7 +49,7 @@ def test_mistakes_get_one_line_and_no_traceback(csv, tmp_path) -> None:
         (("fit", tmp_path / "none.csv", "-o", model), "There is no file"),
         (("fit", csv, "-o", model, "--events", 99), "n_events=99 must be a whole number from 1"),
         (("fit", wrong, "-o", model), "value 'good' (row 0, user 'ann', item 'Alien') is text"),
-        (("fit", csv, "-o", tmp_path / "no" / "where"), "No such file or directory"),
+        (("fit", csv, "-o", tmp_path / "no" / "where"), "there is no such folder"),
     ):
         out, err = eventspace(*arguments, code=2)
         assert out == ""

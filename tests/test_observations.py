@@ -58,7 +58,6 @@ def test_long(make: Callable[[Any], Any], library: str) -> None:
     assert observed.scale == (1.0, 5.0)
     assert observed.library == library
     assert not observed.weighted
-    assert observed.mean == pytest.approx(np.mean(list(UNIT.values())))
     assert (observed.n_users, observed.n_items, observed.n_observed) == (3, 3, 5)
 
 
@@ -89,14 +88,12 @@ def test_wide_keeps_rows_and_columns_without_an_entry() -> None:
     assert observed.user_ids[3] == "dan"
     assert observed.item_ids[3] == "Solaris"
     assert observed.n_observed == 6
-    assert not observed.is_full
 
 
 def test_wide_of_many_columns_needs_no_word() -> None:
     p = np.random.default_rng(0).random((4, 6))
     observed = Observations.of(pl.DataFrame(p, schema=list("abcdef"), orient="row"))
     assert list(observed.user_ids) == [0, 1, 2, 3]
-    assert observed.is_full
     assert observed.by_user.value.reshape(4, 6) == pytest.approx(p)
     labelled = Observations.of(pd.DataFrame(p, index=[7, 5, 3, 1]))
     assert list(labelled.user_ids) == [7, 5, 3, 1]
@@ -121,7 +118,6 @@ def test_dense() -> None:
         observed = Observations.of(data)
         assert probabilities(observed) == expected
         assert observed.item_ids.values.dtype.kind == "i"
-    assert Observations.of(np.array([[True, False]])).is_full
 
 
 @pytest.mark.parametrize("kind", ["csr_array", "csc_array", "coo_array", "csr_matrix", "lil_array"])
@@ -243,7 +239,6 @@ def test_weights() -> None:
     }
     assert "cid" in list(observed.user_ids)  # known, though its only entry has no weight
     assert observed.total_weight == 7.5
-    assert observed.mean == pytest.approx((0.75 + 2 + 2) / 7.5)
     same = Observations.of((USERS, ITEMS, VALUES, frame["weight"]))
     assert content(same) == content(observed)
 

@@ -89,8 +89,6 @@ def test_long_wide_sparse_and_triples_agree(data: Cells) -> None:
     for form in forms:
         observed = Observations.of(form)
         assert probabilities(observed) == pytest.approx(unit(data), abs=1e-6)
-        assert observed.is_full == (len(data) == observed.n_users * observed.n_items)
-        assert observed.mean == pytest.approx(np.mean(list(unit(data).values())), abs=1e-6)
     wide = pd.DataFrame(dense, index=range(shape[0]), columns=range(shape[1]))
     for frame in (wide, pl.from_pandas(wide.rename(columns=str))):
         observed = Observations.from_wide(frame)
@@ -189,7 +187,6 @@ def test_weights_and_missing_values(data: dict[tuple[int, int], tuple[float, flo
         assert found[pair] == pytest.approx(entry, abs=1e-7)
     assert observed.total_weight == sum(weight for _, weight in expected.values())
     mean = sum(value * weight for value, weight in expected.values()) / observed.total_weight
-    assert observed.mean == pytest.approx(mean, abs=1e-6)
     assert list(observed.user_ids) == list(dict.fromkeys(users))
 
 

@@ -46,8 +46,6 @@ def test_public_names_of_the_classes() -> None:
         "from_long",
         "from_unit",
         "from_wide",
-        "is_full",
-        "mean",
         "merged",
         "n_items",
         "n_observed",

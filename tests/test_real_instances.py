@@ -9,7 +9,7 @@ from eventspace import KolmogorovModel, Observations
 from eventspace.gram import normal_equations
 from eventspace.indicators.exact import enumerate_costs, exact, sphere
 from eventspace.indicators.quadratic import TOLERANCE
-from eventspace.indicators.relaxation import scattered
+from tests.kernels.instances import start_of_mixing
 
 
 @pytest.mark.parametrize("n_events", range(1, 13))
@@ -30,7 +30,7 @@ def test_every_item_is_solved_exactly(movielens_100k, n_events: int, penalty: fl
     assert (nodes >= 0).all()
 
     table, row = np.empty(1 << n_events), np.empty(1 << n_events)
-    start = scattered(np.uint64(1), n_events + 1)
+    start = start_of_mixing(np.uint64(1), n_events + 1)
     for i in range(0, n_items, 7):
         enumerate_costs(S[i], v[i], table, row)
         least = table.min() + energy[i]

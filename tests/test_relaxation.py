@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from eventspace.indicators import SDR, Exact
-from eventspace.indicators.relaxation import lift, mix, scattered
+from eventspace.indicators.relaxation import lift, mix
 from eventspace.indicators.sdr import GAIN, MAX_SWEEPS
 from tests import naive
-from tests.kernels.instances import items
+from tests.kernels.instances import items, start_of_mixing
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ def test_mixing_reaches_the_value_of_the_semidefinite_program(n_events: int) -> 
     for name, (S, v, _) in items(n_events, seed=n_events):
         C = np.empty((n_events + 1, n_events + 1))
         lift(S, v, C)
-        V, y = scattered(np.uint64(5), n_events + 1), np.empty(n_events + 1)
+        V, y = start_of_mixing(np.uint64(5), n_events + 1), np.empty(n_events + 1)
         mix(C, V, y, MAX_SWEEPS, GAIN)
         ours, theirs = float((C * (V.T @ V)).sum()), clarabel_value(C)
         assert ours == pytest.approx(theirs, rel=1e-3, abs=1e-5 * max(1.0, abs(C).sum())), name

@@ -111,14 +111,17 @@ def test_missing_foreign_truncated_damaged_and_newer_files_are_refused(model, tm
         with pytest.raises(ValueError, match="damaged or cut short"):
             KolmogorovModel.load(path)
 
-    path.write_bytes(content)
-    with zipfile.ZipFile(path) as archive:
-        member = archive.getinfo("pmf.npy")
-    damaged = bytearray(content)
-    damaged[member.header_offset + 200] ^= 0xFF
-    path.write_bytes(bytes(damaged))
-    with pytest.raises(ValueError, match="damaged"):
-        KolmogorovModel.load(path)
+    refused = 0
+    for offset in range(0, len(content), 5):
+        damaged = bytearray(content)
+        damaged[offset] ^= 0xFF
+        path.write_bytes(bytes(damaged))
+        try:  # some bytes of a zip file are not looked at: dates, for one
+            np.testing.assert_array_equal(KolmogorovModel.load(path).pmf_, model.pmf_)
+        except ValueError as error:
+            assert "damaged" in str(error) or "not an eventspace" in str(error)
+            refused += 1
+    assert refused > len(content) // 10
 
     storage.write(path, {"version": 99}, {})
     with pytest.raises(ValueError, match="newer eventspace"):

@@ -31,6 +31,8 @@ def fit(
     """Learn a model from a table of ratings."""
     from eventspace.model import KolmogorovModel
 
+    if not output.parent.is_dir():
+        raise FileNotFoundError(f"{output.parent}: there is no such folder to write to.")
     model = KolmogorovModel(
         events, pmf_penalty=penalty, n_iter=iterations, random_state=seed, n_jobs=threads
     )
@@ -79,6 +81,6 @@ def main() -> None:
     """Run the command line; a mistake of the user's is one line and exit code 2."""
     try:
         app()
-    except (ValueError, OSError, ModuleNotFoundError) as error:
+    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
         typer.echo(f"eventspace: {error}", err=True)
         sys.exit(2)

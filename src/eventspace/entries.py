@@ -24,6 +24,14 @@ class Entries(NamedTuple):
     value: Float32Array
     weight: Float32Array
 
+    def taken(self, rows: Int64Array) -> Entries:
+        """These rows only."""
+        sizes = np.diff(self.ptr)[rows]
+        ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        at = np.repeat(self.ptr[rows] - ptr[:-1], sizes) + np.arange(ptr[-1])
+        weight = self.weight[at] if self.weight.size else self.weight
+        return Entries(ptr, self.index[at], self.value[at], weight)
+
     def rows(self, start: int) -> Entries:
         """The rows from ``start`` on."""
         ptr, begin = self.ptr[start:], self.ptr[start]

@@ -7,6 +7,7 @@ import os
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 import eventspace
 from eventspace import indicators, pmf, storage
@@ -32,6 +33,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         "scale": list(seen.scale),
         "library": seen.library,
         "error": model.error_,
+        "converged": model.converged_,
         "interrupted": model.interrupted_,
     }
     arrays = {name.rstrip("_"): getattr(model, name) for name in _FITTED}
@@ -43,6 +45,18 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 def load_model(kind: type[Model], path: str | os.PathLike[str]) -> Model:
     """Read what :func:`save_model` wrote."""
     header, arrays = storage.read(path)
+    try:
+        return _revive_model(kind, path, header, arrays)
+    except (KeyError, IndexError, TypeError) as error:
+        raise ValueError(f"{path} is damaged: {error!r} is missing or wrong.") from error
+
+
+def _revive_model(
+    kind: type[Model],
+    path: str | os.PathLike[str],
+    header: dict[str, Any],
+    arrays: dict[str, NDArray[Any]],
+) -> Model:
     if header["model"] != kind.__name__:
         raise ValueError(f"{path} holds a {header['model']}, not a {kind.__name__}.")
     parameters = {name: _revived(value) for name, value in header["parameters"].items()}
@@ -60,6 +74,7 @@ def load_model(kind: type[Model], path: str | os.PathLike[str]) -> Model:
         header["library"],
     )
     model.error_ = header["error"]
+    model.converged_ = header["converged"]
     model.interrupted_ = header["interrupted"]
     model.n_iter_ = len(model.history_)
     model.n_features_in_ = len(item_ids)

@@ -20,7 +20,7 @@ from eventspace.engines.cpu import Pmfs
 from eventspace.entries import Entries
 from eventspace.files import load_model, save_model
 from eventspace.observations import Observations
-from eventspace.prediction import Prediction
+from eventspace.prediction import Prediction, squared_error
 from eventspace.progress import bar
 from eventspace.randomness import streams
 from eventspace.summary import Summary, summarise
@@ -61,8 +61,8 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
         10,000 entries, where they cost next to nothing, else one.
     warm_start : bool, default False
         Go on from the last fit where the ids and ``n_events`` are the same.
-    n_jobs : int, default -1
-        Threads; -1 means every core. The result does not depend on it.
+    n_jobs : int or None, default -1
+        Threads; -1 means every core, None one. The result does not depend on it.
     random_state : int, RandomState or None, default None
         The same number gives the same model.
     verbose : bool or None, default None
@@ -87,6 +87,8 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
         Whether the last solve of the item was proved optimal.
     gap_ : array of users
         The duality gap of each user's last solve: its cost is at most this far above the least.
+    converged_ : bool
+        Whether the cost stood still before ``n_iter`` iterations were done.
     interrupted_ : bool
         Whether Ctrl-C ended the descent.
     """
@@ -104,7 +106,7 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
         tol: float = 1e-4,
         n_init: int | str = "auto",
         warm_start: bool = False,
-        n_jobs: int = -1,
+        n_jobs: int | None = -1,
         random_state: Any = None,
         verbose: bool | None = None,
     ) -> None:
@@ -131,6 +133,8 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
         """
         engine = settings.checked_engine(self)
         observations = Observations.of(X)
+        if not observations.n_observed:
+            raise ValueError("Nothing is observed: there is no entry to learn from.")
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         starts, n_starts = self._starts(observations, rng)
         best: Descent | None = None
@@ -149,14 +153,16 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
                         done + len(now.history), f"cost {now.cost:,.2f}"
                     ),
                 )
-                self.interrupted_ = descent.interrupted
                 if best is None or descent.cost < best.cost:
                     best = descent
                 if descent.interrupted:
-                    warnings.warn("interrupted: this is the model so far", stacklevel=2)
                     break
-        assert best is not None
+        if best is None or not best.history:
+            raise KeyboardInterrupt  # there is no model so far
+        if descent.interrupted:
+            warnings.warn("interrupted: this is the model so far", stacklevel=2)
         self._keep(observations, best)
+        self.interrupted_ = descent.interrupted
         return self
 
     def _starts(
@@ -190,6 +196,7 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
         self.n_iter_ = len(descent.history)
         self.proved_ = descent.proved
         self.gap_ = descent.gap
+        self.converged_ = descent.converged
         self.n_features_in_ = observations.n_items
 
     def transform(self, X: Any) -> Floats:
@@ -216,7 +223,8 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
         """Add the new users and the new items of a table, without touching the rest.
 
         Each entry needs a new user and a known item, or a known user and a new item. A new user is
-        one convex solve, a new item one binary one.
+        one convex solve, a new item one binary one. A known item that nobody had rated is solved
+        as a new one, once its new raters are.
         """
         check_is_fitted(self)
         known = self.observations_
@@ -231,23 +239,27 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
                 f"{new.user_ids[u[k]]!r} and item {new.item_ids[i[k]]!r} are both {both}: "
                 + ("fold in the users first." if new_user[k] else "fit again to change them.")
             )
-        n_new = new.n_items - known.n_items
-        engine = settings.checked_engine(self)
-        items = engine.update_indicators(
-            new.by_item.rows(known.n_items),
-            self.pmf_,
-            np.zeros(n_new, dtype=np.uint64),
-            streams(np.random.default_rng(0), n_new),
-        )
         users = self._solve_pmfs(new.by_user.rows(known.n_users))
-        self.pmf_ = np.vstack([self.pmf_, users.pmf])
-        self.gap_ = np.concatenate([self.gap_, users.gap])
-        self.codes_ = np.vstack([self.codes_, items.codes[:, None]])
-        self.proved_ = np.concatenate([self.proved_, items.proved])
-        sizes = int(np.bitwise_count(items.codes).sum())
-        self.error_ += float(users.error.sum() + items.cost.sum()) - self.indicator_penalty * sizes
-        self.observations_ = known.merged(new)
-        self.n_features_in_ = self.observations_.n_items
+        pmf = np.vstack([self.pmf_, users.pmf])
+        codes = np.zeros(new.n_items, dtype=np.uint64)
+        codes[: known.n_items] = self.codes_[:, 0]
+        proved = np.append(self.proved_, np.zeros(new.n_items - known.n_items, dtype=np.bool_))
+        rated = np.append(np.diff(known.by_item.ptr), np.zeros(new.n_items - known.n_items)) > 0
+        first_rated = np.flatnonzero(~rated & (np.diff(new.by_item.ptr) > 0))
+        items = settings.checked_engine(self).update_indicators(
+            new.by_item.taken(first_rated),
+            pmf,
+            codes[first_rated],
+            streams(np.random.default_rng(0), len(first_rated)),
+        )
+        codes[first_rated], proved[first_rated] = items.codes, items.proved
+        merged = known.merged(new)
+
+        self.pmf_, self.codes_, self.proved_ = pmf, codes[:, None], proved
+        self.gap_ = np.append(self.gap_, users.gap)
+        self.observations_ = merged
+        self.error_ = squared_error(merged, pmf, self.indicators_)
+        self.n_features_in_ = merged.n_items
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:

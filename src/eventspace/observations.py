@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -92,7 +91,7 @@ class Observations:
         or as Unix seconds). Everything else is refused: say `from_long` or `from_wide`.
         """
         scale = units.checked_option(scale)
-        known = Known(users, items)
+        known = Known.of(users, items)
         if isinstance(data, Observations):
             return data._aligned(scale, known)
         if isinstance(data, tuple):
@@ -143,7 +142,7 @@ class Observations:
             "trials": trials,
         }
         roles = assign(table, {role: name for role, name in given.items() if name is not None})
-        columns = cols.from_long(table, roles, Known(users, items))
+        columns = cols.from_long(table, roles, Known.of(users, items))
         return _build(columns, units.checked_option(scale), duplicates)
 
     @classmethod
@@ -165,7 +164,7 @@ class Observations:
         items. Every row and column is kept, even where nothing is observed. ``weight`` is an array
         of the values' shape, in the same order.
         """
-        known = Known(users, items)
+        known = Known.of(users, items)
         table = None if sparse.issparse(data) else table_of(data)
         if table is not None:
             columns = cols.from_wide(table, user, weight, known)
@@ -194,28 +193,15 @@ class Observations:
         return self.by_user.index.size
 
     @property
-    def is_full(self) -> bool:
-        """Whether every user was observed with every item."""
-        return self.n_observed == self.n_users * self.n_items
-
-    @property
     def weighted(self) -> bool:
         """Whether the entries have weights."""
         return self.by_user.weight.size > 0
 
-    @cached_property
+    @property
     def total_weight(self) -> float:
         """The sum of the weights, which are one each where the entries have none."""
         weight = self.by_user.weight
         return float(weight.sum(dtype=np.float64)) if self.weighted else float(self.n_observed)
-
-    @cached_property
-    def mean(self) -> float:
-        """The mean of p, weighted if the entries are."""
-        p, weight = self.by_user.value, self.by_user.weight
-        if not self.weighted:
-            return float(p.mean(dtype=np.float64))
-        return float(np.einsum("k,k->", p, weight, dtype=np.float64)) / self.total_weight
 
     def to_unit(self, values: Any) -> npt.NDArray[np.float64]:
         """Values in the caller's unit as probabilities."""
@@ -304,9 +290,11 @@ def _build(columns: Columns, option: ScaleOption, duplicates: Duplicates) -> Obs
         raise ValueError(
             f"User {user_ids[repeats.first[0]]!r} has item {item_ids[repeats.first[1]]!r} "
             f"{repeats.times} times; {repeats.pairs} pairs in all occur more than once. "
-            'duplicates="mean" or "last" accepts them.'
+            'Observations.of(data, duplicates="mean"), or "last", accepts them.'
         )
     if repeats.pairs:
         by_user = merge_repeats(by_user, mean=duplicates == "mean")
+        if np.isinf(by_user.weight).any():
+            raise ValueError("The weights of a repeated pair add up to infinity: scale them down.")
     by_item = transpose(by_user, len(item_ids))
     return Observations(user_ids, item_ids, by_user, by_item, scale, library)

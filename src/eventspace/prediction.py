@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace.codes import Codes, unpack
-from eventspace.ids import Ids
+from eventspace.ids import Ids, as_column, plain_array
 from eventspace.observations import Observations
 from eventspace.parameters import check_choice, check_whole
 from eventspace.tables.frames import data_frame
@@ -132,21 +132,27 @@ class Prediction:
         """R^2 of the predictions over the observed entries of ``X``, weighted by their weights.
 
         The rows of an array or sparse matrix have no ids: they are taken as new users, as in
-        :meth:`transform`. Other tables are compared by their ids.
+        :meth:`transform`. Other tables are compared by their ids, and may hold values beyond the
+        scale of the model.
         """
         from sklearn.metrics import r2_score
 
         check_is_fitted(self)
-        table = self._aligned(X)
-        u, i, p = table.coo()
+        known = self.observations_
         if is_positional(X):
-            predicted = self.predict(X)[u, i]
+            table = Observations.of(X)  # on its own scale: held-out values may exceed the model's
+            pmf = self.transform(X)  # type: ignore[attr-defined]
+            users = np.arange(len(pmf))
         else:
-            ids = self.observations_.user_ids
-            users = known_positions(ids, table.user_ids.values, "user", "error")
-            predicted = self._predict_positions(users[u], i)
+            table = Observations.of(X, items=known.item_ids)
+            known_positions(known.item_ids, table.item_ids.values, "item", "error")
+            pmf = self.pmf_
+            users = known_positions(known.user_ids, table.user_ids.values, "user", "error")
+        u, i, p = table.coo()
+        truth = known.to_unit(table.from_unit(p))
+        predicted = dot_products(pmf, self._indicators_or_mean(), users[u], i)
         weight = table.by_user.weight if table.weighted else None
-        return float(r2_score(p, predicted, sample_weight=weight))
+        return float(r2_score(truth, predicted, sample_weight=weight))
 
     def _aligned(self, X: Any) -> Observations:
         """The observations in a table, on the model's scale and with its items.
@@ -166,30 +172,50 @@ class Prediction:
         known_positions(known.item_ids, table.item_ids.values, "item", "error")
         return table
 
-    def _indicators_or_mean(self) -> Floats:
-        """psi as numbers, with the mean indicator for items without ratings."""
-        indicators = self.indicators_.astype(np.float64)
-        unrated = np.diff(self.observations_.by_item.ptr) == 0
+    def _indicators_or_mean(self, items: NDArray[Any] | slice = slice(None)) -> Floats:
+        """psi of some items as numbers, with the mean indicator for those without ratings."""
+        indicators = unpack(self.codes_[items], self.pmf_.shape[1]).astype(np.float64)
+        unrated = np.diff(self.observations_.by_item.ptr)[items] == 0
         if unrated.any():
             indicators[unrated] = self.indicator_mean_
         return indicators
 
     def _predict_positions(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
         """theta_u . psi_i for pairs of positions; -1 stands for the population."""
-        pmf = np.vstack([self.pmf_, self.pmf_mean_])
-        indicators = np.vstack([self._indicators_or_mean(), self.indicator_mean_])
-        p = np.empty(len(users))
-        for start in range(0, len(users), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            p[block] = np.einsum("kd,kd->k", pmf[users[block]], indicators[items[block]])
-        return p
+        who, u = np.unique(users, return_inverse=True)
+        what, i = np.unique(items, return_inverse=True)
+        pmf, indicators = self.pmf_[who], self._indicators_or_mean(what)
+        if who.size and who[0] < 0:
+            pmf[0] = self.pmf_mean_
+        if what.size and what[0] < 0:
+            indicators[0] = self.indicator_mean_
+        return dot_products(pmf, indicators, u, i)
+
+
+def dot_products(
+    pmf: Floats, indicators: NDArray[Any], users: NDArray[Any], items: NDArray[Any]
+) -> Floats:
+    """theta_u . psi_i for pairs of rows."""
+    p = np.empty(len(users))
+    for start in range(0, len(users), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        p[block] = np.einsum("kd,kd->k", pmf[users[block]], indicators[items[block]])
+    return p
+
+
+def squared_error(observations: Observations, pmf: Floats, indicators: NDArray[Any]) -> float:
+    """The weighted sum of (theta_u . psi_i - p_ui)^2."""
+    u, i, p = observations.coo()
+    error = np.square(dot_products(pmf, indicators, u, i) - p)
+    return float(error @ observations.by_user.weight if observations.weighted else error.sum())
 
 
 def known_positions(ids: Ids, wanted: Any, what: str, unknown: str) -> NDArray[np.int64]:
     """Positions of ``wanted`` among ``ids``; unknown ones are an error, or -1 for "population"."""
     positions = ids.positions(wanted)
     if unknown == "error" and (positions < 0).any():
-        missing = list(dict.fromkeys(np.asarray(wanted, dtype=object)[positions < 0].tolist()))
+        unknown_ids = plain_array(as_column(wanted))[positions < 0]
+        missing = list(dict.fromkeys(unknown_ids.tolist()))
         shown = ", ".join(repr(id_) for id_ in missing[:5]) + (", ..." if len(missing) > 5 else "")
         raise ValueError(
             f"The model does not know {len(missing)} of these {what}s: {shown}. "

@@ -16,22 +16,21 @@ def checked_engine(model: Any) -> CPU:
     """The engine for a model's parameters; a bad one is refused with what is allowed."""
     check_whole("n_events", model.n_events, 1, WORD)
     check_whole("n_iter", model.n_iter, 1)
-    if model.n_init != "auto":
-        check_whole("n_init", model.n_init, 1)
+    if model.n_init != "auto" and not (is_whole(model.n_init) and model.n_init >= 1):
+        raise ValueError(f"n_init={model.n_init!r} must be 'auto' or a whole number of at least 1.")
     check_number("pmf_penalty", model.pmf_penalty)
     check_number("indicator_penalty", model.indicator_penalty)
     check_number("tol", model.tol)
     check_choice("pmf_prior", model.pmf_prior, PRIORS)
-    if not is_whole(model.n_jobs) or model.n_jobs == 0:
-        raise ValueError(
-            f"n_jobs={model.n_jobs!r} must be a whole number above 0, or -1 for all cores."
-        )
+    n_jobs = 1 if model.n_jobs is None else model.n_jobs  # None is one, as in scikit-learn
+    if not is_whole(n_jobs) or n_jobs == 0:
+        raise ValueError(f"n_jobs={n_jobs!r} must be a whole number above 0, or -1 for all cores.")
     return CPU(
         _solver("indicator_solver", model.indicator_solver, indicators.SOLVERS),
         _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS),
         float(model.indicator_penalty),
         float(model.pmf_penalty),
-        count_threads(int(model.n_jobs)),
+        count_threads(int(n_jobs)),
     )
 
 

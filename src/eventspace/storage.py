@@ -11,9 +11,9 @@ import decimal
 import io
 import json
 import os
-import tempfile
 import uuid
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,18 @@ FORMAT = "eventspace model"
 VERSION = 1
 _HEADER = "header.json"
 
+# What zip, zlib, json and NumPy raise on bytes that they cannot make sense of.
+_DAMAGE = (
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    UnicodeDecodeError,
+    json.JSONDecodeError,
+    zlib.error,
+)
+
 
 def write(
     path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, Any]
@@ -32,7 +44,12 @@ def write(
     """Write a header and named arrays (of numbers, or of ids of any kind we know) to ``path``."""
     target = Path(path)
     header = {"format": FORMAT, "version": VERSION, **header}
-    handle, name = tempfile.mkstemp(prefix=target.name, suffix=".part", dir=target.parent)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"{target.parent}: there is no such folder to write {target.name} to."
+        )
+    name = f"{target}.{os.getpid()}-{uuid.uuid4().hex[:8]}.part"
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -41,7 +58,6 @@ def write(
                     _write_array(archive, key, np.asarray(array))
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
         os.replace(name, target)
     except BaseException:
         os.unlink(name)
@@ -70,7 +86,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
         if _looks_like_zip(path):
             raise ValueError(f"{path} is damaged or cut short: {error}.") from error
         raise ValueError(f"{path} is not an eventspace model.") from error
-    except (EOFError, KeyError, OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except _DAMAGE as error:
         raise ValueError(f"{path} is damaged: {error}.") from error
     return header, arrays
 
@@ -78,12 +94,6 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
 def _looks_like_zip(path: str | os.PathLike[str]) -> bool:
     with open(path, "rb") as file:
         return file.read(4) == b"PK\x03\x04"
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _write_array(archive: zipfile.ZipFile, key: str, array: NDArray[Any]) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from eventspace.settings import checked_engine
+
 
 class Summary(str):
     """Text that shows itself as it is, also at a prompt or in a notebook."""
@@ -26,17 +28,18 @@ def summarise(model: Any) -> Summary:
     lo, hi = seen.scale
     rated = np.diff(seen.by_item.ptr) > 0
     proved = f"{model.proved_[rated].sum():,} of {rated.sum():,}"
+    guarantee = checked_engine(model).indicator_solver.guarantee
     lines = [
         f"Kolmogorov model: {n_events} events, {seen.n_users:,} users, {seen.n_items:,} items",
         f"  observed    {seen.n_observed:,} of {n_cells:,} ({seen.n_observed / n_cells:.1%}), "
         f"scale {lo:g} to {hi:g}",
         f"  fit         RMSE {rmse:.4f} in probability, {rmse * (hi - lo):.4f} in the original "
         "unit, on the training data",
-        f"  descent     {model.n_iter_} iterations"
-        + (f", cost {model.history_[-1]:,.4f}" if model.n_iter_ else "")
-        + (" (interrupted)" if model.interrupted_ else ""),
-        f"  proved      {proved} items optimal in the last indicator step "
-        f"(PMFs to a gap of {_power_of_ten(float(model.gap_.max()))})",
+        f"  descent     {model.n_iter_} iterations, cost {model.history_[-1]:,.4f}"
+        + (", interrupted" if model.interrupted_ else "")
+        + (", converged" if model.converged_ else ""),
+        f"  proved      {proved} items optimal in the last indicator step ({guarantee}), PMFs to a "
+        f"gap of {_power_of_ten(float(model.gap_.max()))}",
         "  event    mass    items",
     ]
     sizes = model.indicators_[rated].sum(axis=0)
@@ -47,4 +50,4 @@ def summarise(model: Any) -> Summary:
 
 def _power_of_ten(number: float) -> str:
     """The next power of ten, as an upper bound that rounding does not change."""
-    return f"1e{math.ceil(math.log10(number)):d}" if 0 < number < math.inf else f"{number:g}"
+    return f"1e{math.ceil(math.log10(number)):d}" if number > 0 else "0"

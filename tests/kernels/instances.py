@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace.indicators.relaxation import rank_for, scatter
 from tests import naive
 
 Floats = NDArray[np.float64]
@@ -15,6 +16,13 @@ Floats = NDArray[np.float64]
 def quadratic(theta: Floats, p: Floats, w: Floats | None = None) -> tuple[Floats, Floats, float]:
     """S, v and energy of one item that all rows of theta rated p."""
     return naive.sums(theta, np.arange(len(p)), p, np.ones(len(p)) if w is None else w)
+
+
+def start_of_mixing(state: np.uint64, n: int) -> Floats:
+    """Random unit columns, as many and as long as the relaxation of n - 1 events needs."""
+    V = np.empty((rank_for(n), n))
+    scatter(state, V)
+    return V
 
 
 def items(n_events: int, seed: int) -> Iterator[tuple[str, tuple[Floats, Floats, float]]]:
@@ -48,4 +56,7 @@ def items(n_events: int, seed: int) -> Iterator[tuple[str, tuple[Floats, Floats,
     yield "penalised", (S, v - 0.2, energy)
     yield "penalised beyond measure", (S, v - 1e6, energy)
     yield "barely rated", quadratic(pmf(2), rng.random(2), np.array([1e-6, 1e6]))
+    theta = pmf(1)
+    theta[0, : n_events // 2] *= 1e-8  # a shift in proportion would take too long to help these
+    yield "one rating, tiny masses", quadratic(theta / theta.sum(), np.array([0.8961958]))
     yield "the same rater again", quadratic(np.repeat(pmf(1), 9, axis=0), rng.random(9))

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from eventspace.indicators.exact import Exact, enumerate_costs, exact, sphere
 from eventspace.indicators.local import Local
 from eventspace.indicators.quadratic import TOLERANCE, read_code, write_code
-from eventspace.indicators.relaxation import lift, mix, scattered
+from eventspace.indicators.relaxation import lift, mix
 from eventspace.indicators.sdr import SDR
 from tests import naive
-from tests.kernels.instances import items
+from tests.kernels.instances import items, start_of_mixing
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ def test_the_table_holds_the_cost_of_every_code(n_events: int) -> None:
 @pytest.mark.parametrize("n_events", range(1, 13))
 def test_sphere_decoder_finds_the_minimum_of_every_instance(n_events: int) -> None:
     codes = naive.all_codes(n_events)
-    start = scattered(np.uint64(1), n_events + 1)
+    start = start_of_mixing(np.uint64(1), n_events + 1)
     for seed in range(2):
         names, S, v, energy = stacked(n_events, seed)
         for k, name in enumerate(names):
@@ -142,7 +142,7 @@ def test_the_lifted_matrix_is_the_papers() -> None:
 
 def test_mixing_gives_a_dual_feasible_point_and_a_zero_gap() -> None:
     for name, (S, v, _) in items(6, seed=9):
-        C, V, y = np.empty((7, 7)), scattered(np.uint64(3), 7), np.empty(7)
+        C, V, y = np.empty((7, 7)), start_of_mixing(np.uint64(3), 7), np.empty(7)
         lift(S, v, C)
         mix(C, V, y, 20_000, 1e-13)
         np.testing.assert_allclose((V * V).sum(axis=0), 1, atol=1e-12, err_msg=name)

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,30 @@ from eventspace.gram import normal_equations
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint64]
-IndicatorSolver = Callable[
-    [Floats, Floats, Floats, Codes, NDArray[np.uint64]], tuple[Floats, NDArray[np.bool_]]
-]
-PmfSolver = Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]
 
 CHUNK_BYTES = 1 << 18  # of quadratics, at most: they stay in the cache until they are solved
 CHUNK_WORK = 2_000_000  # multiply-adds, at least: much less is not worth a thread's attention
 SOLVE_WORK = 8  # a solve counts as so many times D entries
+
+
+class IndicatorSolver(Protocol):
+    """One of ``eventspace.indicators``."""
+
+    guarantee: ClassVar[str]
+
+    def __call__(
+        self, S: Floats, v: Floats, energy: Floats, codes: Codes, seeds: NDArray[np.uint64]
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """Improve the codes in place; give costs, and which are proved least."""
+
+
+class PmfSolver(Protocol):
+    """One of ``eventspace.pmf``."""
+
+    guarantee: ClassVar[str]
+
+    def __call__(self, Q: Floats, r: Floats, pmf: Floats) -> tuple[Floats, Floats]:
+        """Improve the PMFs in place; give costs and duality gaps."""
 
 
 class Indicators(NamedTuple):
@@ -90,7 +106,8 @@ class CPU:
             r += self.pmf_penalty * centre
             cost, gap[rows] = self.pmf_solver(Q, r, pmf[rows])
             ridge = pmf[rows] @ (-2.0 * centre) + np.einsum("ud,ud->u", pmf[rows], pmf[rows])
-            error[rows] = cost + energy - self.pmf_penalty * ridge
+            # a sum of squares, which rounding may leave just below zero
+            error[rows] = np.maximum(cost + energy - self.pmf_penalty * ridge, 0.0)
 
         self._each_chunk(by_user, indicators, step)
         return Pmfs(pmf, error, gap)

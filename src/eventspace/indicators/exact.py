@@ -25,7 +25,7 @@ from eventspace.indicators.quadratic import (
     tolerance,
     write_code,
 )
-from eventspace.indicators.relaxation import lift, mix, project, scattered
+from eventspace.indicators.relaxation import lift, mix, project, rank_for, scatter
 from eventspace.parameters import check_whole
 from eventspace.randomness import next_random, uniform
 
@@ -97,7 +97,8 @@ def exact(
                 codes[i] = _with_free_bits(A, v[i], np.uint64(least), codes[i])
             cost[i] = table[np.int64(codes[i])] + energy[i]
         return
-    start = scattered(np.uint64(1), n_events + 1)
+    start = np.empty((rank_for(n_events + 1), n_events + 1))
+    scatter(np.uint64(1), start)
     slope = np.empty(n_events)
     for i in range(n_items):
         A = S[min(i, S.shape[0] - 1)]
@@ -161,6 +162,7 @@ def sphere(S: Floats, v: Floats, energy: float, x: Floats, node_budget: int, sta
     along = np.empty(n_events + 1)
     order = _by_weight(S)
     lift(S, v, C)
+    state = np.uint64(1)
     nodes = 0
     for sweeps, budget in ((ROUGH, min(SHORT, node_budget)), (FINE, node_budget)):
         mix(C, V, y, sweeps, 1e-6)
@@ -177,7 +179,6 @@ def sphere(S: Floats, v: Floats, energy: float, x: Floats, node_budget: int, sta
         nodes -= visited
         best = half_gradient(S, v, x, slope)
         # An item with few ratings has many codes that fit them all, spread over the whole tree.
-        state = np.uint64(1)
         for _ in range(RESTARTS):
             for d in range(n_events):
                 state = next_random(state)
@@ -256,7 +257,7 @@ def _factorise(
                     s -= L[i, k] * L[j, k]
                 L[i, j] = s / L[j, j]
         # a large centre would drown the tolerance in rounding errors
-        if square <= 1e3 * size:
+        if not square > 1e3 * size:
             return square
         if shift < 1.0:
             shift *= 3.0

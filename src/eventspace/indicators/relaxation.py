@@ -35,15 +35,18 @@ def lift(S: Floats, v: Floats, C: Floats) -> None:
 
 
 @njit(cache=True, nogil=True)
-def scattered(state: np.uint64, n: int) -> Floats:
-    """Return n random unit vectors as columns: the start of the mixing method.
-
-    Their length is the least k with k (k + 1) / 2 > n, for which no local minimum is spurious.
-    """
+def rank_for(n: int) -> int:
+    """The least k with k (k + 1) / 2 > n: for vectors so long no local minimum is spurious."""
     rank = 1
     while rank * (rank + 1) // 2 <= n:
         rank += 1
-    V = np.empty((rank, n))
+    return rank
+
+
+@njit(cache=True, nogil=True)
+def scatter(state: np.uint64, V: Floats) -> np.uint64:
+    """Fill ``V`` with random unit columns, the start of mixing; return the advanced stream."""
+    rank, n = V.shape
     column = np.empty(rank)
     for a in range(n):
         state = fill_normal(state, column)
@@ -52,7 +55,7 @@ def scattered(state: np.uint64, n: int) -> Floats:
             square += column[q] * column[q]
         for q in range(rank):
             V[q, a] = column[q] / math.sqrt(square)
-    return V
+    return state
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})

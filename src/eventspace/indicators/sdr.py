@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from eventspace.indicators.quadratic import half_gradient, read_code, tolerance, write_code
-from eventspace.indicators.relaxation import lift, mix, project, scattered
+from eventspace.indicators.relaxation import lift, mix, project, rank_for, scatter
 from eventspace.parameters import check_whole
 from eventspace.randomness import fill_normal
 
@@ -62,7 +62,9 @@ def sdr(
     """
     n_items, n_events = v.shape
     C = np.empty((n_events + 1, n_events + 1))
+    V = np.empty((rank_for(n_events + 1), n_events + 1))
     y = np.empty(n_events + 1)
+    normal = np.empty(V.shape[0])
     along = np.empty(n_events + 1)
     x = np.empty(n_events)
     slope = np.empty(n_events)
@@ -71,11 +73,9 @@ def sdr(
         least = tolerance(A)
         read_code(codes[i], x)
         best = half_gradient(A, v[i], x, slope)
-        V = scattered(seeds[i], n_events + 1)
+        state = scatter(seeds[i], V)
         lift(A, v[i], C)
         mix(C, V, y, MAX_SWEEPS, GAIN)
-        state = seeds[i]
-        normal = np.empty(V.shape[0])
         for _ in range(n_roundings):
             state = fill_normal(state, normal)
             project(V, normal, along)

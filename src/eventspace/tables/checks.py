@@ -41,6 +41,8 @@ def _numbers(
         return raw
     if kind == "c":
         raise ValueError(f"Complex data not supported: every {what} must be a real number.")
+    if kind in "mM":
+        raise ValueError(f"The {what}s are dates or times; {allowed_range}.")
     objects = raw.astype(object)
     missing = pd.isna(objects)
     if pd.api.types.infer_dtype(objects, skipna=True) not in NUMBER_KINDS:
@@ -99,6 +101,8 @@ def _scale(columns: Columns, option: ScaleOption) -> Scale:
     lowest = float(np.fmin.reduce(values)) if values.size else math.nan
     highest = float(np.fmax.reduce(values)) if values.size else math.nan
     if math.isnan(lowest):
+        if isinstance(option, tuple):
+            return option  # an empty table on a stated scale: users of whom nothing is known
         raise ValueError(_NOTHING)
     if math.isinf(lowest) or math.isinf(highest):
         k = int(np.argmax(np.isinf(values)))
@@ -119,7 +123,8 @@ def _scale(columns: Columns, option: ScaleOption) -> Scale:
 
 
 def _without_nan(columns: Columns) -> Columns:
-    if columns.values.dtype.kind != "f" or not math.isnan(columns.values.min()):
+    values = columns.values
+    if values.dtype.kind != "f" or not values.size or not math.isnan(values.min()):
         return columns
     observed = ~np.isnan(columns.values)
     n = columns.values.size

@@ -24,6 +24,13 @@ class Known(NamedTuple):
     users: Ids | None = None
     items: Ids | None = None
 
+    @classmethod
+    def of(cls, users: Any, items: Any) -> Known:
+        """Known ids, from whatever column holds them."""
+        return cls(
+            *(ids if ids is None or isinstance(ids, Ids) else Ids(ids) for ids in (users, items))
+        )
+
 
 @dataclass
 class Columns:

@@ -198,15 +198,16 @@ def _read_text(path: Path) -> Any:
 def _is_data(fields: list[str], path: Path) -> bool:
     """Whether the first line is a row already: three or four fields, and all of them numbers.
 
-    Among more fields they may well be the items of a wide table.
+    More whole numbers may well be the items of a wide table; fractions are hardly anyone's names.
     """
     number = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
     numbers = [bool(number.fullmatch(field)) for field in fields]
-    if len(fields) not in (3, 4) or not numbers[2]:
-        return False
-    if not all(numbers):
+    long = len(fields) in (3, 4)
+    if long and all(numbers):
+        return True
+    if (long and numbers[2]) or (all(numbers) and any("." in field for field in fields)):
         raise ValueError(
             f"The first line of {str(path)!r} may be a row or the names of the columns: "
             "begin it with a line such as 'user,item,value', or pass a DataFrame."
         )
-    return True
+    return False

@@ -40,7 +40,9 @@ def read_pairs(data: Any) -> Pairs | None:
     if roles.count("user") == 1 and roles.count("item") == 1:
         return Pairs(table.column(roles.index("user")), table.column(roles.index("item")))
     if len(table.names) == 2:
-        return Pairs(table.column(0), table.column(1))
+        swapped = "item" in roles[:1] or "user" in roles[1:]
+        first, second = table.column(0), table.column(1)
+        return Pairs(second, first) if swapped else Pairs(first, second)
     return None
 
 
