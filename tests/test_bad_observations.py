@@ -37,7 +37,7 @@ def with_value(value: Any) -> dict[str, list[Any]]:
         (np.inf, "auto", rf"value inf {WHERE} is infinite; allowed are finite numbers"),
         (-np.inf, (1, 5), rf"value -inf {WHERE} is infinite; .* from 1 to 5"),
         ("good", "auto", rf"value 'good' {WHERE} is text; allowed are finite numbers"),
-        ("5", (1, 5), rf"value '5' {WHERE} is text; .* from 1 to 5"),
+        ("5", (1, 5), rf"value '5' {WHERE} is text .*to_numeric.* from 1 to 5"),
         (2j, "auto", "Complex data not supported"),
     ],
 )
@@ -159,3 +159,21 @@ def test_shapes_that_do_not_fit() -> None:
         Observations.of((np.eye(2), [1, 2], [0.5, 0.5]))
     with pytest.raises(ValueError, match="Expected a column of ids or values, got 'ab'"):
         Observations.of(("ab", [1, 2], [0.5, 0.5]))
+
+
+def test_the_one_text_in_a_column_of_text_is_named() -> None:
+    ratings = ["1", "2", "good", "4"]
+    with pytest.raises(ValueError, match=r"value 'good' \(row 2, user 'b', item 'x'\) is text"):
+        Observations.of((list("aabb"), list("xyxy"), ratings))
+
+
+@pytest.mark.parametrize("kind", ["datetime64[ns]", "datetime64[D]", "timedelta64[s]"])
+def test_times_are_no_values(kind: str) -> None:
+    with pytest.raises(ValueError, match="values are dates or times"):
+        Observations.of((["a", "b"], ["x", "y"], np.array([1, 2], kind)))
+
+
+def test_weights_of_a_repeated_pair_must_stay_finite() -> None:
+    columns = (["a", "a"], ["x", "x"], [0.1, 0.2], [3e38, 3e38])
+    with pytest.raises(ValueError, match="add up to infinity"):
+        Observations.of(columns, duplicates="mean")

@@ -39,6 +39,15 @@ def test_fit_predict_and_info(csv, ratings, tmp_path) -> None:
     np.testing.assert_allclose(predicted["probability"], model.predict(ratings), atol=1e-9)
 
 
+def test_ids_that_look_like_numbers_match_the_columns_of_a_wide_table(tmp_path) -> None:
+    wide, pairs = tmp_path / "wide.csv", tmp_path / "pairs.csv"
+    wide.write_text("user,10,20,30,40,50\n1,1,0,1,,1\n2,0,1,,1,0\n3,1,1,0,0,1\n")
+    pairs.write_text("user,item\n1,40\n2,30\n")
+    eventspace("fit", wide, "-o", tmp_path / "m", "--events", 2)
+    out, _ = eventspace("predict", tmp_path / "m", pairs)
+    assert [line.split(",")[:2] for line in out.splitlines()[1:]] == [["1", "40"], ["2", "30"]]
+
+
 def test_mistakes_get_one_line_and_no_traceback(csv, tmp_path) -> None:
     model = tmp_path / "m.eventspace"
     wrong = tmp_path / "wrong.csv"
@@ -50,6 +59,7 @@ def test_mistakes_get_one_line_and_no_traceback(csv, tmp_path) -> None:
         (("fit", csv, "-o", model, "--events", 99), "n_events=99 must be a whole number from 1"),
         (("fit", wrong, "-o", model), "value 'good' (row 0, user 'ann', item 'Alien') is text"),
         (("fit", csv, "-o", tmp_path / "no" / "where"), "there is no such folder"),
+        (("fit", tmp_path, "-o", model), "is a folder"),
     ):
         out, err = eventspace(*arguments, code=2)
         assert out == ""

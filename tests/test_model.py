@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eventspace import KolmogorovModel, Observations
@@ -84,6 +85,9 @@ def test_predictions_are_theta_dot_psi_in_either_unit(ratings) -> None:
     u = model.observations_.user_ids.positions(ratings["user"])
     i = model.observations_.item_ids.positions(ratings["item"])
     np.testing.assert_allclose(p, everything[u, i])
+    one = model.predict(("u1", ["i1", "i2"]))
+    np.testing.assert_array_equal(one, model.predict((["u1", "u1"], ["i1", "i2"])))
+    np.testing.assert_array_equal(one[:1], model.predict(("u1", "i1")))
     for same in (ratings, (ratings["user"], ratings["item"]), pl.from_pandas(pairs)):
         np.testing.assert_array_equal(model.predict(same), p)
     lo, hi = ratings["rating"].min(), ratings["rating"].max()
@@ -184,6 +188,14 @@ def test_score_takes_sparse_tables_and_values_beyond_the_scale(ratings) -> None:
     model = fitted(ratings)
     beyond = ratings.assign(rating=ratings["rating"] + 0.5)
     assert model.score(beyond) < model.score(ratings)
+
+
+def test_grid_search_works_on_the_rows_of_a_long_table(ratings) -> None:
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(KolmogorovModel(random_state=0), {"n_events": [1, 3]}, cv=folds)
+    search.fit(ratings)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_params_ == {"n_events": 3}
 
 
 def test_unknown_ids_of_any_kind_are_listed() -> None:
@@ -339,8 +351,8 @@ def test_bad_questions_are_refused_with_what_is_allowed(ratings) -> None:
         model.predict(unknown="guess")
     with pytest.raises(ValueError, match="3 events, X has 2 columns"):
         model.inverse_transform([[0.5, 0.5]])
-    with pytest.raises(ValueError, match="two columns of the same length"):
-        model.predict((["u1"], ["i1", "i2"]))
+    with pytest.raises(ValueError, match="same length, not of 3 and 2"):
+        model.predict((["u1", "u2", "u3"], ["i1", "i2"]))
     with pytest.raises(ValueError, match="'Alien'"):
         model.transform(pd.DataFrame({"user": ["a"], "item": ["Alien"], "rating": [3.0]}))
 

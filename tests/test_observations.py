@@ -185,7 +185,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"a\.csv"):
         Observations.of(path)
     path.write_text("y,n,y,y,n\n")
-    with pytest.raises(ValueError, match="more than one column of the same name"):
+    with pytest.raises(ValueError, match="more than one column named 'y'"):
         Observations.of(path)
 
 

@@ -186,7 +186,6 @@ def test_weights_and_missing_values(data: dict[tuple[int, int], tuple[float, flo
     for pair, entry in expected.items():
         assert found[pair] == pytest.approx(entry, abs=1e-7)
     assert observed.total_weight == sum(weight for _, weight in expected.values())
-    mean = sum(value * weight for value, weight in expected.values()) / observed.total_weight
     assert list(observed.user_ids) == list(dict.fromkeys(users))
 
 

@@ -31,6 +31,7 @@ def test_public_names_of_the_classes() -> None:
         "get_feature_names_out",
         "indicator_mean_",
         "indicators_",
+        "item_ids_",
         "inverse_transform",
         "load",
         "pmf_mean_",
@@ -40,6 +41,7 @@ def test_public_names_of_the_classes() -> None:
         "score",
         "summary",
         "transform",
+        "user_ids_",
     }
     assert public(Observations) == [
         "coo",

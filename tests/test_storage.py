@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
 import os
@@ -116,11 +117,11 @@ def test_missing_foreign_truncated_damaged_and_newer_files_are_refused(model, tm
         damaged = bytearray(content)
         damaged[offset] ^= 0xFF
         path.write_bytes(bytes(damaged))
-        try:  # some bytes of a zip file are not looked at: dates, for one
+        with contextlib.suppress(ValueError):  # any other exception is a defect
+            # some bytes of a zip file are not looked at: dates, for one
             np.testing.assert_array_equal(KolmogorovModel.load(path).pmf_, model.pmf_)
-        except ValueError as error:
-            assert "damaged" in str(error) or "not an eventspace" in str(error)
-            refused += 1
+            continue
+        refused += 1
     assert refused > len(content) // 10
 
     storage.write(path, {"version": 99}, {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,6 +38,8 @@ def fit(
     )
     model.fit(ratings).save(output)
     typer.echo(model.summary())
+    if model.interrupted_:
+        raise typer.Exit(130)
 
 
 @app.command()
@@ -47,12 +49,23 @@ def predict(model: Model, pairs: Table) -> None:
     from eventspace.tables.frames import data_frame
     from eventspace.tables.pairs import read_pairs
 
+    known = KolmogorovModel.load(model)
     found = read_pairs(pairs)
     if found is None:
-        raise ValueError(f"{pairs} has no column of users and of items.")
-    p = KolmogorovModel.load(model).predict(tuple(found))
-    frame = data_frame({"user": found.users, "item": found.items, "probability": p}, "pandas")
-    frame.to_csv(sys.stdout, index=False)
+        raise ValueError(f"{pairs} has no columns named for users and items.")
+    users, items = _like(found.users, known.user_ids_), _like(found.items, known.item_ids_)
+    frame = {"user": users, "item": items, "probability": known.predict((users, items))}
+    data_frame(frame, "pandas").to_csv(sys.stdout, index=False)
+
+
+def _like(column: Any, ids: Any) -> Any:
+    """A column of ids as text if the model's are: a file cannot say whether 7 is a number."""
+    from eventspace.ids import as_column, plain_array
+
+    values = plain_array(as_column(column))
+    if ids.dtype == object and all(isinstance(id_, str) for id_ in ids):
+        return values.astype(str).astype(object)
+    return values
 
 
 @app.command()

@@ -50,15 +50,16 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
         ``Exact(node_budget)``, ``SDR(n_roundings)`` and ``Local(n_starts)`` of
         ``eventspace.indicators`` set the details.
     pmf_solver : {"pairwise", "frank-wolfe"} or a solver, default "pairwise"
-        ``FrankWolfe(step)`` of ``eventspace.pmf`` has the step rules "paper", "jaggi" and
-        "line-search".
+        "frank-wolfe" is the paper's procedure with its own step, which hardly converges: it is
+        there for comparison. ``FrankWolfe(step)`` of ``eventspace.pmf`` has better steps, "jaggi"
+        and "line-search".
     n_iter : int, default 20
         The most iterations, each an indicator step and a pmf step.
     tol : float, default 1e-4
         Stop when an iteration lowers the cost by less than this part of it.
     n_init : int or "auto", default "auto"
         Random starts; the descent with the least cost is kept. "auto": ten for tables of less than
-        10,000 entries, where they cost next to nothing, else one.
+        10,000 entries and up to 16 events, where they cost next to nothing, else one.
     warm_start : bool, default False
         Go on from the last fit where the ids and ``n_events`` are the same.
     n_jobs : int or None, default -1
@@ -179,7 +180,7 @@ class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ign
                 return [Descent(self.pmf_, self.codes_[:, 0])], 1
         n_init = self.n_init
         if n_init == "auto":
-            n_init = 10 if observations.n_observed < 10_000 else 1
+            n_init = 10 if observations.n_observed < 10_000 and self.n_events <= 16 else 1
         draws = (random_start(observations, self.n_events, rng) for _ in range(int(n_init)))
         return draws, int(n_init)
 

@@ -43,6 +43,16 @@ class Prediction:
         return unpack(self.codes_, self.pmf_.shape[1])
 
     @property
+    def user_ids_(self) -> NDArray[Any]:
+        """The ids of the users, in the order of the rows of ``pmf_``."""
+        return self.observations_.user_ids.values
+
+    @property
+    def item_ids_(self) -> NDArray[Any]:
+        """The ids of the items, in the order of the rows of ``codes_`` and ``indicators_``."""
+        return self.observations_.item_ids.values
+
+    @property
     def pmf_mean_(self) -> Floats:
         """The mean PMF of the users with ratings: the population's."""
         rated = np.diff(self.observations_.by_user.ptr) > 0
@@ -61,7 +71,8 @@ class Prediction:
 
         ``X`` may be
 
-        - pairs: ``(users, items)``, or a DataFrame with a column of each. Gives one number a pair;
+        - pairs: ``(users, items)``, or a DataFrame with a column of each. Gives one number a pair.
+          One user may stand with many items, and the other way round;
         - None: every user and item of the model. Gives users x items;
         - an array or a wide DataFrame with the model's items as columns: each row is taken as a
           new user, as in :meth:`transform`. Gives rows x items: the table completed.
@@ -131,9 +142,11 @@ class Prediction:
     def score(self, X: Any, y: Any = None) -> float:
         """R^2 of the predictions over the observed entries of ``X``, weighted by their weights.
 
-        The rows of an array or sparse matrix have no ids: they are taken as new users, as in
-        :meth:`transform`. Other tables are compared by their ids, and may hold values beyond the
-        scale of the model.
+        A table with ids is compared by them: this is how to score held-out entries. It may hold
+        values beyond the model's scale, and the population stands in for ids that are unknown. The
+        rows of an array or sparse matrix have no ids: each is taken as a new user, as in
+        :meth:`transform`, so that the score says how well rows are rebuilt from themselves, not how
+        well unseen entries are predicted.
         """
         from sklearn.metrics import r2_score
 
@@ -142,15 +155,16 @@ class Prediction:
         if is_positional(X):
             table = Observations.of(X)  # on its own scale: held-out values may exceed the model's
             pmf = self.transform(X)  # type: ignore[attr-defined]
-            users = np.arange(len(pmf))
+            users, items = np.arange(len(pmf)), np.arange(known.n_items)
         else:
-            table = Observations.of(X, items=known.item_ids)
-            known_positions(known.item_ids, table.item_ids.values, "item", "error")
-            pmf = self.pmf_
-            users = known_positions(known.user_ids, table.user_ids.values, "user", "error")
+            table = Observations.of(X)
+            pmf = np.vstack([self.pmf_, self.pmf_mean_])  # -1, an unknown id, is the last row
+            users = known.user_ids.positions(table.user_ids.values)
+            items = known.item_ids.positions(table.item_ids.values)
         u, i, p = table.coo()
         truth = known.to_unit(table.from_unit(p))
-        predicted = dot_products(pmf, self._indicators_or_mean(), users[u], i)
+        psi = np.vstack([self._indicators_or_mean(), self.indicator_mean_])
+        predicted = dot_products(pmf, psi, users[u], items[i])
         weight = table.by_user.weight if table.weighted else None
         return float(r2_score(truth, predicted, sample_weight=weight))
 

@@ -44,6 +44,8 @@ def write(
     """Write a header and named arrays (of numbers, or of ids of any kind we know) to ``path``."""
     target = Path(path)
     header = {"format": FORMAT, "version": VERSION, **header}
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder: name a file in it.")
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"{target.parent}: there is no such folder to write {target.name} to."

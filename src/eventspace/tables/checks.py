@@ -46,9 +46,18 @@ def _numbers(
     objects = raw.astype(object)
     missing = pd.isna(objects)
     if pd.api.types.infer_dtype(objects, skipna=True) not in NUMBER_KINDS:
-        for k in np.flatnonzero(~missing).tolist():
+        present = np.flatnonzero(~missing).tolist()
+        # where a whole column came as text, the culprit is the first that is no number
+        for k in sorted(present, key=lambda k: _is_numeric_text(objects[k])):
             _refuse_other_than_number(columns, k, objects[k], what, allowed_range)
     return np.where(missing, np.nan, objects).astype(np.float64)
+
+
+def _is_numeric_text(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and math.isfinite(float(value))
+    except ValueError:
+        return False
 
 
 def _refuse_other_than_number(
@@ -57,7 +66,8 @@ def _refuse_other_than_number(
     if isinstance(value, complex):
         raise ValueError(f"Complex data not supported: {what} {value!r} ({columns.place(k)}).")
     if isinstance(value, (str, bytes)):
-        raise ValueError(f"{what} {value!r} ({columns.place(k)}) is text; {allowed_range}.")
+        remedy = " (pandas.to_numeric makes numbers of text)" if _is_numeric_text(value) else ""
+        raise ValueError(f"{what} {value!r} ({columns.place(k)}) is text{remedy}; {allowed_range}.")
     try:
         float(value)
     except TypeError as error:

@@ -155,18 +155,23 @@ def read_table(path: Path) -> Table:
     import pyarrow as pa
     from pyarrow import parquet
 
-    if not path.is_file():
+    if path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder, not a file.")
+    if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     try:
         with path.open("rb") as file:
             is_parquet = file.read(4) == b"PAR1"
         table = parquet.read_table(path) if is_parquet else _read_text(path)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, csv.Error, OSError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"{str(path)!r} cannot be read as a table: {reason}") from error
     names = table.column_names
     if len(set(names)) < len(names):
-        raise ValueError(f"{str(path)!r} has more than one column of the same name.")
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(
+            f"{str(path)!r} has more than one column named {twice!r}: does it lack a line of names?"
+        )
     return Table(names, nw.from_native(table, eager_only=True), "pandas")
 
 

@@ -25,9 +25,9 @@ def read_pairs(data: Any) -> Pairs | None:
         users, items, _ = data.coo()
         return Pairs(data.user_ids.values[users], data.item_ids.values[items])
     if isinstance(data, tuple):
-        if len(data) < 2 or len(data[0]) != len(data[1]):
-            raise ValueError("Pairs are (users, items), two columns of the same length.")
-        return Pairs(data[0], data[1])
+        if len(data) < 2:
+            raise ValueError("Pairs are (users, items), two columns.")
+        return _broadcast(*data[:2])
     if is_positional(data):
         return None
     table = table_of(data)
@@ -44,6 +44,24 @@ def read_pairs(data: Any) -> Pairs | None:
         first, second = table.column(0), table.column(1)
         return Pairs(second, first) if swapped else Pairs(first, second)
     return None
+
+
+def _broadcast(users: Any, items: Any) -> Pairs:
+    """Columns of the same length: one user stands with every item, one item with every user."""
+    if not _is_column(users):
+        users = [users] * (len(items) if _is_column(items) else 1)
+    if not _is_column(items):
+        items = [items] * len(users)
+    if len(users) != len(items):
+        raise ValueError(
+            "Pairs are (users, items), two columns of the same length, not of "
+            f"{len(users)} and {len(items)}."
+        )
+    return Pairs(users, items)
+
+
+def _is_column(ids: Any) -> bool:
+    return hasattr(ids, "__len__") and not isinstance(ids, (str, bytes, tuple))
 
 
 def is_positional(data: Any) -> bool:
