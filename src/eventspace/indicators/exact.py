@@ -41,7 +41,7 @@ RESTARTS = 20  # of the local search, before the second
 class Exact:
     """The solver with its settings."""
 
-    node_budget: int = 5_000_000
+    node_budget: int = 2_000_000
     guarantee: ClassVar[str] = "exact"
 
     def __post_init__(self) -> None:
@@ -61,7 +61,6 @@ class Exact:
         return cost, nodes >= 0
 
 
-@njit(cache=True, nogil=True)
 def exact(
     S: Floats,
     v: Floats,
@@ -80,25 +79,46 @@ def exact(
     the nodes visited; an item that would need more than ``node_budget`` keeps the best code found
     and is marked by a negative count: not proved.
     """
+    if v.shape[1] <= ENUMERATED:
+        _enumerate_items(S, v, energy, codes, cost)
+        nodes[:] = 1 << v.shape[1]
+    else:
+        _decode_items(S, v, energy, codes, node_budget, cost, nodes)
+
+
+@njit(cache=True, nogil=True)
+def _enumerate_items(
+    S: Floats, v: Floats, energy: Floats, codes: NDArray[np.uint64], cost: Floats
+) -> None:
     n_items, n_events = v.shape
-    x = np.empty(n_events)
-    if n_events <= ENUMERATED:
-        table = np.empty(1 << n_events)
-        row = np.empty(1 << n_events)
-        for i in range(n_items):
-            A = S[min(i, S.shape[0] - 1)]
-            enumerate_costs(A, v[i], table, row)
-            nodes[i] = table.size
-            least = 0
-            for c in range(table.size):
-                if table[c] < table[least]:
-                    least = c
-            if table[np.int64(codes[i])] > table[least] + tolerance(A):
-                codes[i] = _with_free_bits(A, v[i], np.uint64(least), codes[i])
-            cost[i] = table[np.int64(codes[i])] + energy[i]
-        return
+    table = np.empty(1 << n_events)
+    row = np.empty(1 << n_events)
+    for i in range(n_items):
+        A = S[min(i, S.shape[0] - 1)]
+        enumerate_costs(A, v[i], table, row)
+        least = 0
+        for c in range(table.size):
+            if table[c] < table[least]:
+                least = c
+        if table[np.int64(codes[i])] > table[least] + tolerance(A):
+            codes[i] = _with_free_bits(A, v[i], np.uint64(least), codes[i])
+        cost[i] = table[np.int64(codes[i])] + energy[i]
+
+
+@njit(cache=True, nogil=True)
+def _decode_items(
+    S: Floats,
+    v: Floats,
+    energy: Floats,
+    codes: NDArray[np.uint64],
+    node_budget: int,
+    cost: Floats,
+    nodes: NDArray[np.int64],
+) -> None:
+    n_items, n_events = v.shape
     start = np.empty((rank_for(n_events + 1), n_events + 1))
     scatter(np.uint64(1), start)
+    x = np.empty(n_events)
     slope = np.empty(n_events)
     for i in range(n_items):
         A = S[min(i, S.shape[0] - 1)]
@@ -196,9 +216,9 @@ def _by_weight(S: Floats) -> NDArray[np.int64]:
     The search fixes the last coordinate first. The events that weigh most go there: what is left to
     the end only fine-tunes, and the radius has shrunk by then.
     """
-    order = np.arange(S.shape[0])
-    for k in range(1, order.size):
-        d = order[k]
+    order = np.empty(S.shape[0], dtype=np.int64)
+    for d in range(order.size):
+        k = d
         while k > 0 and S[order[k - 1], order[k - 1]] > S[d, d]:
             order[k] = order[k - 1]
             k -= 1
