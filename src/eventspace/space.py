@@ -1,0 +1,88 @@
+"""The probability space of a fitted model: what its rules, algebra and explanations are made of."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace.codes import Codes, pack
+from eventspace.ids import Ids
+from eventspace.observations import Observations
+
+Floats = NDArray[np.float64]
+
+NO_MASS = 1e-12  # an event with less of the population than this is one that never occurs
+_SEARCHED = 100_000  # ids among which a misspelt one is looked for
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """D elementary events, the users' distributions over them, the items' sets of them.
+
+    An item without ratings has no set that the data speak of: it takes no part in what follows.
+    """
+
+    pmf: Floats  # users x events
+    codes: Codes  # items x words
+    observations: Observations
+
+    @property
+    def n_events(self) -> int:
+        """D, with the events that never occur."""
+        return int(self.pmf.shape[1])
+
+    @cached_property
+    def mass(self) -> Floats:
+        """The population: the mean PMF of the users with ratings."""
+        rated = np.diff(self.observations.by_user.ptr) > 0
+        return np.asarray(self.pmf[rated].mean(axis=0))
+
+    @cached_property
+    def occurring(self) -> Codes:
+        """The events that carry mass, as one code: the others can not break an inclusion."""
+        occurring: Codes = pack((self.mass > NO_MASS)[None, :])[0]
+        return occurring
+
+    @cached_property
+    def sets(self) -> Codes:
+        """The items' sets of events that occur."""
+        return self.codes & self.occurring
+
+    @cached_property
+    def ratings(self) -> NDArray[np.int64]:
+        """How many ratings each item has."""
+        return np.diff(self.observations.by_item.ptr)
+
+    def user(self, user: Hashable) -> int:
+        """The position of a user."""
+        return known_position(self.observations.user_ids, user, "user")
+
+    def item(self, item: Hashable) -> int:
+        """The position of an item whose set is known."""
+        position = known_position(self.observations.item_ids, item, "item")
+        if not self.ratings[position]:
+            raise ValueError(f"Item {item!r} has no ratings, so that its set is not known.")
+        return position
+
+
+def known_position(ids: Ids, wanted: Any, what: str) -> int:
+    """The position of one id; an unknown one is an error that names the nearest."""
+    position = int(ids.positions([wanted])[0]) if isinstance(wanted, Hashable) else -1
+    if position < 0:
+        raise ValueError(f"The model knows no {what} {wanted!r}{_nearest(ids, wanted)}.")
+    return position
+
+
+def _nearest(ids: Ids, wanted: Any) -> str:
+    if not isinstance(wanted, str) or len(ids) > _SEARCHED:
+        return ""
+    names = {str(id_).casefold(): id_ for id_ in ids}
+    close = difflib.get_close_matches(wanted.casefold(), names, n=3)
+    close = close or [name for name in names if wanted and wanted.casefold() in name][:3]
+    return ": did you mean " + " or ".join(repr(names[name]) for name in close) if close else ""
