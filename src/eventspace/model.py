@@ -23,12 +23,13 @@ from eventspace.observations import Observations
 from eventspace.prediction import Prediction, squared_error
 from eventspace.progress import bar
 from eventspace.randomness import streams
+from eventspace.reasoning import Reasoning
 from eventspace.summary import Summary, summarise
 
 Floats = NDArray[np.float64]
 
 
-class KolmogorovModel(Prediction, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KolmogorovModel(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A finite probability space that explains a table of yes/no chances.
 
     Every user has a distribution over ``n_events`` elementary events, every item is the set of
