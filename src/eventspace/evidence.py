@@ -72,12 +72,7 @@ class Agreement:
     """How far users agree on two items beyond what the items' and the users' means say."""
 
     def __init__(self, observations: Observations) -> None:
-        by_user, by_item = observations.by_user, observations.by_item
-        mean = float(observations.by_user.value.mean(dtype=np.float64))
-        item_mean = _damped_means(by_item, np.zeros(observations.n_users), mean)
-        user_mean = _damped_means(by_user, item_mean, mean)
-        self._by_user = by_user._replace(value=_deviations(by_user, user_mean, item_mean, mean))
-        self._by_item = by_item._replace(value=_deviations(by_item, item_mean, user_mean, mean))
+        self._by_user, self._by_item = deviations(observations)
         self._sums = np.zeros((observations.n_items, 3))
 
     def correlation(self, item: int, others: NDArray[np.int64]) -> Floats:
@@ -92,6 +87,25 @@ class Agreement:
         return correlation
 
 
+class Deviations(NamedTuple):
+    """The observations in both orders, the values over what the means explain."""
+
+    by_user: Entries
+    by_item: Entries
+
+
+def deviations(observations: Observations) -> Deviations:
+    """Each value less the mean, the item's and the user's damped deviation from it."""
+    by_user, by_item = observations.by_user, observations.by_item
+    mean = float(by_user.value.mean(dtype=np.float64))
+    item_mean = _damped_means(by_item, np.zeros(observations.n_users), mean)
+    user_mean = _damped_means(by_user, item_mean, mean)
+    return Deviations(
+        by_user._replace(value=_less(by_user, user_mean, item_mean, mean)),
+        by_item._replace(value=_less(by_item, item_mean, user_mean, mean)),
+    )
+
+
 def _damped_means(entries: Entries, of_other: Floats, mean: float) -> Floats:
     """Each row's mean, over what the mean of all and the others' means explain."""
     sizes = np.diff(entries.ptr)
@@ -100,9 +114,7 @@ def _damped_means(entries: Entries, of_other: Floats, mean: float) -> Floats:
     return np.asarray(sums / (sizes + DAMPING))
 
 
-def _deviations(
-    entries: Entries, of_row: Floats, of_other: Floats, mean: float
-) -> NDArray[np.float32]:
+def _less(entries: Entries, of_row: Floats, of_other: Floats, mean: float) -> NDArray[np.float32]:
     of_rows = np.repeat(of_row, np.diff(entries.ptr))
     return (entries.value - mean - of_rows - of_other[entries.index]).astype(np.float32)
 

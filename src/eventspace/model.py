@@ -201,6 +201,37 @@ class KolmogorovModel(Prediction, Reasoning, TransformerMixin, BaseEstimator):  
         self.converged_ = descent.converged
         self.n_features_in_ = observations.n_items
 
+    @classmethod
+    def from_parts(cls, pmf: Any, indicators: Any, X: Any) -> Self:
+        """A model with given PMFs and indicators, for the users and items of a table.
+
+        ``pmf`` is users x events, ``indicators`` items x events, both in the order of the table's
+        users and items; nothing is learnt.
+        """
+        observations = Observations.of(X)
+        theta, psi = np.array(pmf, dtype=np.float64), np.array(indicators)
+        for name, part, rows in (
+            ("pmf", theta, observations.n_users),
+            ("indicators", psi, observations.n_items),
+        ):
+            if part.ndim != 2 or part.shape != (rows, theta.shape[-1]):
+                raise ValueError(f"{name} has the shape {part.shape}: it needs {rows} rows.")
+        if (theta < 0).any() or not np.allclose(theta.sum(axis=1), 1, rtol=0, atol=1e-6):
+            raise ValueError("Each row of pmf must be non-negative and add up to 1.")
+        if not np.isin(psi, (0, 1)).all():
+            raise ValueError("indicators must be 0 or 1.")
+        model = cls(n_events=theta.shape[1])
+        settings.checked_engine(model)
+        model.observations_ = observations
+        model.pmf_, model.codes_ = theta, pack(psi.astype(np.bool_))
+        model.error_ = squared_error(observations, theta, model.indicators_)
+        model.history_, model.n_iter_ = np.array([model.error_]), 0
+        model.proved_ = np.zeros(observations.n_items, dtype=np.bool_)
+        model.gap_ = np.full(observations.n_users, np.inf)
+        model.converged_ = model.interrupted_ = False
+        model.n_features_in_ = observations.n_items
+        return model
+
     def transform(self, X: Any) -> Floats:
         """The PMF of each user of a table, taken as new: one convex solve a row.
 

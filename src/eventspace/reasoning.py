@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -10,14 +10,19 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace import rules as mining
+from eventspace.algebra import Event
+from eventspace.characters import Characters
 from eventspace.codes import Codes
 from eventspace.evidence import Evidence
+from eventspace.explain import Explanation
+from eventspace.expressions import event_of
 from eventspace.observations import Observations
 from eventspace.parameters import check_choice, check_number, check_whole
 from eventspace.progress import bar
 from eventspace.space import Space
 
 _BLOCK = 10_000  # rules in a table of a stream
+_SEED = 1 << 30  # of the first restart: hardly the one that the caller chose
 
 
 class Reasoning:
@@ -133,8 +138,52 @@ class Reasoning:
                 if sum(map(len, held)) >= _BLOCK:
                     yield mining.table(np.concatenate(held), miner, evidence, convention)
                     held = []
-            if held:
+            if any(map(len, held)):
                 yield mining.table(np.concatenate(held), miner, evidence, convention)
+
+    def event(self, item: Any) -> Event:
+        """The event that an item comes true: a set that can be combined and compared.
+
+        ``&``, ``|``, ``~``, ``-`` and ``^`` combine events, ``<=`` asks whether one implies the
+        other, ``.probability(user)`` measures one, ``.given(other)`` conditions it.
+        """
+        check_is_fitted(self)
+        return Event.of_item(self._space(), item)
+
+    def query(self, expression: str) -> Event:
+        """The event that a text describes, such as ``"Alien & ~(Heat | Fargo)"``.
+
+        The operators are those of :meth:`event` and bind as in Python. Titles with operators,
+        parentheses or quotes in them need quotes: ``'"Toy Story (1995)" - Heat'``.
+        """
+        check_is_fitted(self)
+        return event_of(self._space(), expression)
+
+    def order(self, min_evidence: int = 1) -> Any:
+        """Which items imply which: adjacency, influence, classes, Hasse diagram.
+
+        Items with fewer than ``min_evidence`` ratings take no part.
+        """
+        check_is_fitted(self)
+        check_whole("min_evidence", min_evidence, 1)
+        from eventspace.order import Order
+
+        return Order.of(self._space(), min_evidence)
+
+    def events(self, tags: Mapping[Any, Any] | None = None) -> Any:
+        """The elementary events: a DataFrame with their mass, label and most telling items.
+
+        An event's label names the items whose ratings most rise with its mass, beyond the means
+        of items and users, and the one that most falls. ``tags`` maps items to tags (a dict or a
+        Series; one tag, several, or text such as "Drama|War"), which then take the place of items.
+        """
+        check_is_fitted(self)
+        return Characters(self._space(), tags).table()
+
+    def explain(self, user: Any, item: Any, tags: Mapping[Any, Any] | None = None) -> Explanation:
+        """Why a prediction is what it is, as text and tables; ``tags`` as in :meth:`events`."""
+        check_is_fitted(self)
+        return Explanation.of(Characters(self._space(), tags), user, item)
 
     def _miner(
         self,
@@ -178,12 +227,12 @@ class Reasoning:
         """The items' sets in n fits from other starts, without events that carry no mass."""
         fits = []
         with bar("restarts", n, self.verbose) as update:
-            for seed in range(n):
+            for k in range(n):
                 other = clone(self).set_params(
-                    random_state=seed, n_init=1, warm_start=False, verbose=False
+                    random_state=_SEED + k, n_init=1, warm_start=False, verbose=False
                 )
                 fits.append(other.fit(self.observations_)._space().sets)
-                update(seed + 1, "")
+                update(k + 1, "")
         return fits
 
     def _space(self) -> Space:

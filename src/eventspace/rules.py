@@ -28,6 +28,7 @@ CONVENTIONS = ("model", "paper")
 SORTS = ("surprise", "lift", "leverage", "confidence", "support", "correlation")
 KINDS = np.array(["implies", "equivalent", "soft"], dtype=object)
 IMPLIES, EQUIVALENT, SOFT = range(3)
+POOL = 10_000  # rules held beyond those that are wanted, before the last are let go
 
 
 # A rule: positions of the items, what is needed to rank it, and the counts of the data
@@ -158,7 +159,7 @@ class Miner:
         sets = self.space.sets[rules[side]]
         kept = np.zeros(len(rules), dtype=np.bool_)
         equal = np.flatnonzero(rules["kind"] == EQUIVALENT)
-        kept[equal[np.unique(rules["if_item"][equal], return_index=True)[1]]] = True
+        kept[equal[_closest_pairs(rules[equal])]] = True
         for kind in (IMPLIES, SOFT):
             rows = np.flatnonzero(rules["kind"] == kind)
             rows = rows[np.unique(sets[rows], axis=0, return_index=True)[1]]
@@ -170,25 +171,19 @@ class Miner:
 
 def best(blocks: Iterable[Rules], miner: Miner, top: int | None) -> Rules:
     """The first of all rules, holding few more than these at a time."""
-    pool = [np.zeros(0, RULE)]
+    pool = np.zeros(0, RULE)
     for block in blocks:
-        pool.append(block)
-        if top is not None and sum(map(len, pool)) > 8 * top + 10_000:
-            rules = np.concatenate(pool)
-            pool = [rules[miner.order(rules)[: 2 * top]]]  # an equivalence may be there twice
-    rules = np.concatenate(pool)
-    rules = rules[miner.order(rules)]
-    if miner.fold:
-        rules = rules[~_repeated(rules)]
-    return rules[:top]
+        pool = np.concatenate([pool, block])
+        if top is not None and len(pool) > 2 * top + POOL:
+            pool = pool[miner.order(pool)[:top]]
+    return pool[miner.order(pool)[:top]]
 
 
-def _repeated(rules: Rules) -> NDArray[np.bool_]:
-    """Equivalences that stand above already, the other way round."""
-    pairs = np.sort(np.column_stack([rules["if_item"], rules["then_item"]]), axis=1)
-    again = np.ones(len(pairs), dtype=np.bool_)
-    again[np.unique(pairs, axis=0, return_index=True)[1]] = False
-    return np.asarray(again & (rules["kind"] == EQUIVALENT))
+def _closest_pairs(rules: Rules) -> Positions:
+    """Of equivalences in their order, the first from each item, and each pair once."""
+    rows = np.sort(np.unique(rules["if_item"], return_index=True)[1])
+    pairs = np.sort(np.column_stack([rules["if_item"][rows], rules["then_item"][rows]]), axis=1)
+    return rows[np.unique(pairs, axis=0, return_index=True)[1]]
 
 
 def table(rules: Rules, miner: Miner, evidence: Evidence | None, convention: str) -> Any:

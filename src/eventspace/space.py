@@ -75,14 +75,14 @@ def known_position(ids: Ids, wanted: Any, what: str) -> int:
     """The position of one id; an unknown one is an error that names the nearest."""
     position = int(ids.positions([wanted])[0]) if isinstance(wanted, Hashable) else -1
     if position < 0:
-        raise ValueError(f"The model knows no {what} {wanted!r}{_nearest(ids, wanted)}.")
+        raise ValueError(f"The model knows no {what} {wanted!r}{_nearest(ids, wanted)}")
     return position
 
 
 def _nearest(ids: Ids, wanted: Any) -> str:
     if not isinstance(wanted, str) or len(ids) > _SEARCHED:
-        return ""
+        return "."
     names = {str(id_).casefold(): id_ for id_ in ids}
     close = difflib.get_close_matches(wanted.casefold(), names, n=3)
     close = close or [name for name in names if wanted and wanted.casefold() in name][:3]
-    return ": did you mean " + " or ".join(repr(names[name]) for name in close) if close else ""
+    return f": did you mean {' or '.join(repr(names[name]) for name in close)}?" if close else "."

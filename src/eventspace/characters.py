@@ -1,0 +1,130 @@
+"""What an elementary event is like: the items, or their tags, that tell it from the others.
+
+All good films come true in most events, so that sets alone say little. What separates an event is
+how the ratings of an item rise with the mass that its raters give to the event, beyond what the
+means of items and users explain: the t-statistic of that slope, kept where the set agrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from eventspace.codes import unpack
+from eventspace.evidence import deviations
+from eventspace.space import Space
+from eventspace.tables.frames import data_frame
+
+Floats = NDArray[np.float64]
+
+LABELS = 2, 1  # how many likes and dislikes make a label
+SIGNIFICANT = 1.0  # the least t-statistic that is worth a word
+
+
+@dataclass(frozen=True, eq=False)
+class Characters:
+    """The character of each event of a space, in items or in the tags that the caller gives them.
+
+    ``tags`` maps items to a tag, to some, or to text such as "Drama|War".
+    """
+
+    space: Space
+    tags: Mapping[Any, Any] | None = None
+
+    @cached_property
+    def slopes(self) -> Floats:
+        """Items x events: t-statistics of how ratings rise with the event's mass."""
+        seen = self.space.observations
+        slopes = np.zeros((seen.n_items, self.space.n_events))
+        _slopes(*seen.by_item[:2], deviations(seen).by_item.value, self.space.pmf, slopes)
+        return slopes
+
+    @cached_property
+    def _distinctions(self) -> tuple[list[Hashable], Floats]:
+        """Names, and how much each distinguishes each event: of items, or of tags."""
+        ids, inside = self.space.observations.item_ids, unpack(self.space.sets, self.space.n_events)
+        if self.tags is None:
+            agreeing = np.where(inside, np.maximum(self.slopes, 0), np.minimum(self.slopes, 0))
+            return list(ids), agreeing
+        members: dict[Hashable, list[int]] = {}
+        for position, item in enumerate(ids):
+            for tag in _tags_of(self.tags.get(item)):
+                members.setdefault(tag, []).append(position)
+        sums = [
+            self.slopes[tagged].sum(axis=0) / np.sqrt(len(tagged)) for tagged in members.values()
+        ]
+        return list(members), np.reshape(sums, (len(members), self.space.n_events))
+
+    def likes(self, event: int, n: int) -> list[Hashable]:
+        """The n items or tags that the event likes most, in comparison."""
+        return self._first(event, n, 1.0)
+
+    def dislikes(self, event: int, n: int) -> list[Hashable]:
+        """The n items or tags that it dislikes most."""
+        return self._first(event, n, -1.0)
+
+    def _first(self, event: int, n: int, sign: float) -> list[Hashable]:
+        names, distinctions = self._distinctions
+        value = sign * distinctions[:, event]
+        best = np.argsort(-value, kind="stable")[:n]
+        return [names[k] for k in best if value[k] > SIGNIFICANT]
+
+    def label(self, event: int) -> str:
+        """A few words for an event."""
+        likes, dislikes = self.likes(event, LABELS[0]), self.dislikes(event, LABELS[1])
+        parts = [", ".join(map(str, likes))] if likes else []
+        parts += ["not " + ", ".join(map(str, dislikes))] if dislikes else []
+        return "; ".join(parts) or "like the average"
+
+    def table(self, n: int = 5) -> Any:
+        """A row an event: mass, how many items come true in it, label, its n most telling."""
+        space = self.space
+        events = range(space.n_events)
+        rated = space.ratings > 0
+        columns = {
+            "event": np.arange(space.n_events),
+            "mass": space.mass,
+            "items": unpack(space.codes[rated], space.n_events).sum(axis=0),
+            "label": [self.label(d) for d in events],
+            "likes": [", ".join(map(str, self.likes(d, n))) for d in events],
+            "dislikes": [", ".join(map(str, self.dislikes(d, n))) for d in events],
+        }
+        return data_frame(columns, space.observations.library)
+
+
+def _tags_of(value: Any) -> Iterable[Hashable]:
+    if isinstance(value, str):
+        return value.split("|")
+    if value is None or value != value:  # missing, or not a number
+        return ()
+    return value if isinstance(value, Iterable) else (value,)
+
+
+@njit(cache=True, nogil=True)
+def _slopes(ptr: Any, users: Any, deviation: Any, pmf: Any, slopes: Any) -> None:
+    n_events = pmf.shape[1]
+    variance = 0.0
+    for k in range(deviation.size):
+        variance += deviation[k] * deviation[k] / deviation.size
+    mass, square, product = np.empty(n_events), np.empty(n_events), np.empty(n_events)
+    for i in range(ptr.size - 1):
+        n, total = ptr[i + 1] - ptr[i], 0.0
+        for d in range(n_events):
+            mass[d] = square[d] = product[d] = 0.0
+        for k in range(ptr[i], ptr[i + 1]):
+            total += deviation[k]
+            for d in range(n_events):
+                theta = pmf[users[k], d]
+                mass[d] += theta
+                square[d] += theta * theta
+                product[d] += theta * deviation[k]
+        for d in range(n_events):
+            spread = (square[d] - mass[d] * mass[d] / max(n, 1)) * variance
+            if spread > 1e-12:
+                slopes[i, d] = (product[d] - mass[d] * total / n) / np.sqrt(spread)
