@@ -114,3 +114,30 @@ def indicator_step(
         S, v, _ = sums(theta, u[mine], p[mine], w[mine])
         psi[item] = exhaustive(S, v - mu / 2)[1]
     return psi
+
+
+def adjacency(psi: NDArray) -> NDArray:
+    """A[i, j]: whether the support of psi_j lies inside that of psi_i."""
+    n = len(psi)
+    A = np.zeros((n, n), dtype=bool)
+    for i in range(n):
+        for j in range(n):
+            A[i, j] = all(psi[i, d] for d in range(psi.shape[1]) if psi[j, d])
+    return A
+
+
+def influence(A: NDArray) -> Floats:
+    """beta_i: the part of the items whose supports lie inside that of i, but for i itself."""
+    n = len(A)
+    return np.array([sum(A[i, j] for j in range(n) if j != i) / n for i in range(n)])
+
+
+def hasse(A: NDArray) -> list[tuple[int, int]]:
+    """The pairs (lower, upper) of distinct sets, one inside the other, with no third in between."""
+    n = len(A)
+    strict = [(j, i) for j in range(n) for i in range(n) if i != j and A[i, j]]
+    return [
+        (j, i)
+        for j, i in strict
+        if not any(A[k, j] and A[i, k] for k in range(n) if k not in (i, j))
+    ]

@@ -85,3 +85,46 @@ def test_the_demonstration_runs(tmp_path) -> None:
     for piece in ("100,004 ratings", "user + film bias", "Kolmogorov model, 16 events"):
         assert piece in out
     assert KolmogorovModel.load(path).observations_.n_users == 671
+
+
+def test_rules_query_and_explain(csv, ratings, tmp_path) -> None:
+    path = tmp_path / "films.eventspace"
+    eventspace("fit", csv, "-o", path, "--events", 3, "--seed", 4)
+    model = KolmogorovModel(3, random_state=4).fit(ratings)
+    printed = pd.read_csv(io.StringIO(eventspace("rules", path, "--top", 5)[0]))
+    expected = model.rules(top=5, min_evidence=10)
+    assert list(printed["if_item"]) == list(expected["if_item"])
+    np.testing.assert_allclose(printed["surprise"], expected["surprise"])
+    held_out = pd.read_csv(
+        io.StringIO(eventspace("rules", path, "--data", csv, "--item", "i0", "--top", 3)[0])
+    )
+    assert ((held_out["if_item"] == "i0") | (held_out["then_item"] == "i0")).all()
+    out, _ = eventspace("query", path, "i0 & ~(i1 | i2)", "--user", "u3", "--user", "u4")
+    event = model.query("i0 & ~(i1 | i2)")
+    assert (
+        out == f"{event!r}\nu3\t{event.probability('u3'):.4f}\nu4\t{event.probability('u4'):.4f}\n"
+    )
+    assert eventspace("explain", path, "u3", "i0")[0] == f"{model.explain('u3', 'i0')}\n"
+
+
+def test_ids_that_are_numbers_are_found_from_a_shell(tmp_path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("user,item,rating\n1,10,5\n1,20,1\n2,10,1\n2,20,5\n3,10,4\n3,20,2\n")
+    eventspace("fit", table, "-o", tmp_path / "m", "--events", 2)
+    assert eventspace("explain", tmp_path / "m", 3, 10)[0].startswith("user 3 and 10: ")
+    assert "Event(10 - 20" in eventspace("query", tmp_path / "m", "10 - 20", "--user", 2)[0]
+
+
+def test_mistakes_about_items_users_and_expressions(csv, tmp_path) -> None:
+    path = tmp_path / "films.eventspace"
+    eventspace("fit", csv, "-o", path, "--events", 2)
+    for arguments, message in (
+        (("rules", path, "--item", "i99"), "knows no item 'i99': did you mean 'i9'"),
+        (("explain", path, "u99", "i0"), "knows no user 'u99': did you mean 'u9'"),
+        (("query", path, "i0", "--user", "u99"), "does not know 1 of these users: 'u99'"),
+        (("query", path, "i0 & "), 'expected an item or "(" after "&".\ni0 & \n    ^'),
+    ):
+        out, error = eventspace(*arguments, code=2)
+        assert out == ""
+        assert message in error
+        assert "Traceback" not in error

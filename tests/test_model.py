@@ -201,7 +201,7 @@ def test_grid_search_works_on_the_rows_of_a_long_table(ratings) -> None:
 def test_unknown_ids_of_any_kind_are_listed() -> None:
     users = np.fromiter([("a", 1), ("b", 2)], dtype=object, count=2)
     model = KolmogorovModel(2, random_state=0).fit((users, ["x", "y"], [0.1, 0.9]))
-    with pytest.raises(ValueError, match=r"1 of these users: \('z', 1\)"):
+    with pytest.raises(ValueError, match=r"knows no user \('z', 1\)"):
         model.recommend(("z", 1))
 
 
@@ -391,3 +391,25 @@ def test_paper_split_reaches_the_papers_error(movielens_100k) -> None:
             errors.append(np.sqrt(np.mean((p - test["rating"] / 5) ** 2)))
             assert model.proved_.all()
         assert np.mean(errors) <= most
+
+
+def test_a_model_from_given_parts_predicts_and_is_saved(tmp_path) -> None:
+    table = pd.DataFrame([[0.3, 0.5], [0.1, 0.2]], index=["ann", "bob"], columns=["x", "y"])
+    theta, psi = [[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]], [[0, 1, 0], [1, 1, 0]]
+    model = KolmogorovModel.from_parts(theta, psi, table)
+    np.testing.assert_allclose(model.predict(), table)
+    np.testing.assert_allclose(model.error_, 0, atol=1e-12)
+    model.save(tmp_path / "m")
+    again = KolmogorovModel.load(tmp_path / "m")
+    assert str(again.summary()) == str(model.summary())
+    np.testing.assert_array_equal(again.predict(), model.predict())
+    model.fold_in(pd.DataFrame({"user": ["eve"], "item": ["y"], "value": [0.9]}))
+    assert model.predict((["eve"], ["y"]))[0] > 0.5
+    for bad_theta, bad_psi, message in (
+        (theta[:1], psi, r"pmf has the shape \(1, 3\): it needs 2 rows"),
+        (theta, [[0, 1], [1, 1]], r"indicators has the shape \(2, 2\)"),
+        ([[0.5, 0.3, 0.5], theta[1]], psi, "non-negative and add up to 1"),
+        (theta, [[0, 0.5, 0], psi[1]], "indicators must be 0 or 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            KolmogorovModel.from_parts(bad_theta, bad_psi, table)

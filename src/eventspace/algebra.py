@@ -9,18 +9,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eventspace.codes import Codes, unpack
-from eventspace.ids import as_column, plain_array
-from eventspace.space import Space
+from eventspace.space import Floats, Space, known_positions
 from eventspace.tables.frames import data_frame
-
-Floats = NDArray[np.float64]
+from eventspace.tables.pairs import is_column
 
 PRECEDENCE = {"|": 1, "^": 2, "&": 3, "-": 4, "~": 5}  # as in Python: the higher binds tighter
 _NAME = 6
-
 _SIMPLE = re.compile(r"\w+(?:[-.']\w+)*")  # a name that needs no quotes
 _SHOWN = 60  # characters of an expression in a repr
 
@@ -47,9 +43,8 @@ class Expression(NamedTuple):
         """The expression of two events with an operator between them."""
         precedence = PRECEDENCE[symbol]
         right = precedence + (symbol == "-")  # a - (b - c) is another thing than a - b - c
-        return Expression(
-            precedence, (self._within(precedence), f" {symbol} ", other._within(right))
-        )
+        pieces = (self._within(precedence), f" {symbol} ", other._within(right))
+        return Expression(precedence, pieces)
 
     def _within(self, precedence: int) -> tuple[Any, ...]:
         return self.pieces if self.precedence >= precedence else ("(", self.pieces, ")")
@@ -79,10 +74,9 @@ class Event:
     """A set of elementary events: an item, or what ``& | ~ - ^`` make of several.
 
     ``a <= b`` says that a implies b: whenever a comes true, b does, for every user of the model.
-    ``a < b`` says that the reverse is not so, and ``a == b`` that both come true together. Most
-    pairs of events imply each other in neither direction: ``a <= b`` and ``b <= a`` are both False.
-
-    Elementary events that nobody gives any mass are in no event, so that they break no inclusion.
+    ``a < b`` says that b does not imply a besides, ``a == b`` that it does. Of most pairs neither
+    implies the other. Elementary events that nobody gives any mass are in no event, so that they
+    break no implication. Events of different models are never equal, and can not be combined.
     """
 
     space: Space
@@ -154,7 +148,7 @@ class Event:
             "and a <= b to ask whether a implies b."
         )
 
-    def probability(self, users: Any = None) -> float | Floats:
+    def probability(self, users: Any = None) -> Any:
         """P[event]: of the population, of one user (a number), or of many (an array).
 
         A list, an array or a Series are many users; a string or a tuple is the id of one. A larger
@@ -189,9 +183,9 @@ class Event:
         items = np.flatnonzero(inside & (space.ratings > 0))
         p = _shares(space.mass, space.sets[items], space.occurring)
         order = np.lexsort((-space.ratings[items], -p))
-        best = items[order]
-        columns = {"item": known.item_ids.values[best], "probability": p[order]}
-        return data_frame(columns | {"ratings": space.ratings[best]}, known.library)
+        ids, ratings = known.item_ids.values[items[order]], space.ratings[items[order]]
+        columns = {"item": ids, "probability": p[order], "ratings": ratings}
+        return data_frame(columns, known.library)
 
     def __str__(self) -> str:
         return "".join(self.expression.texts())
@@ -204,8 +198,7 @@ class Event:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:  # pickle stumbles over deep expressions, not long ones
-        written = Expression(self.expression.precedence, (str(self),))
-        return Event, (self.space, self.code, written)
+        return Event, (self.space, self.code, self.expression._replace(pieces=(str(self),)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,7 +209,7 @@ class Conditional:
     condition: Event
     both: Event
 
-    def probability(self, users: Any = None) -> float | Floats:
+    def probability(self, users: Any = None) -> Any:
         """P[event | condition], for ``users`` as in :meth:`Event.probability`.
 
         NaN where the condition has no probability.
@@ -224,26 +217,20 @@ class Conditional:
         return _probability(self.both.space, self.both.code, self.condition.code, users)
 
     def __repr__(self) -> str:
-        return (
-            f"Conditional({self.event.expression.beginning()} given "
-            f"{self.condition.expression.beginning()}: {self.probability():.1%} in the population)"
-        )
+        event, condition = (e.expression.beginning() for e in (self.event, self.condition))
+        p = self.probability()
+        share = "which never occurs" if np.isnan(p) else f"{p:.1%} of its cases in the population"
+        return f"Conditional({event} given {condition}: {share})"
 
 
-def _probability(space: Space, part: Codes, whole: Codes, users: Any) -> float | Floats:
+def _probability(space: Space, part: Codes, whole: Codes, users: Any) -> Any:
     """P[part] / P[whole] of the population, of one user, or of many."""
     if users is None:
         return float(_shares(space.mass, part, whole)[0])
-    if isinstance(users, (str, bytes, tuple)) or not hasattr(users, "__len__"):
+    if not is_column(users):
         return float(_shares(space.pmf[space.user(users)], part, whole)[0])
-    positions = space.observations.user_ids.positions(users)
-    if (positions < 0).any():
-        missing = list(dict.fromkeys(plain_array(as_column(users))[positions < 0].tolist()))
-        shown = ", ".join(repr(id_) for id_ in missing[:5]) + (", ..." if len(missing) > 5 else "")
-        raise ValueError(
-            f"The model does not know {len(missing)} of these users: {shown}. "
-            "Use fold_in to add them."
-        )
+    known = space.observations.user_ids
+    positions = known_positions(known, users, "user", "Use fold_in to add them.")
     return _shares(space.pmf[positions], part, whole)
 
 

@@ -59,13 +59,88 @@ def predict(model: Model, pairs: Table) -> None:
 
 
 def _like(column: Any, ids: Any) -> Any:
-    """A column of ids as text if the model's are: a file cannot say whether 7 is a number."""
+    """A column of ids as the model's are: a file or a shell can not say whether 7 is a number."""
     from eventspace.ids import as_column, plain_array
 
     values = plain_array(as_column(column))
     if ids.dtype == object and all(isinstance(id_, str) for id_ in ids):
         return values.astype(str).astype(object)
+    if ids.dtype.kind in "iuf" and values.dtype == object:
+        by_text = dict(zip(map(str, ids.tolist()), ids.tolist(), strict=True))
+        return plain_array(as_column([by_text.get(value, value) for value in values]))
     return values
+
+
+@app.command()
+def rules(
+    model: Model,
+    data: Annotated[
+        Path | None, typer.Option(help="A table to take the evidence from, such as held-out ones.")
+    ] = None,
+    item: Annotated[str | None, typer.Option(help="Only rules from and to this item.")] = None,
+    top: Annotated[int, typer.Option(help="How many.")] = 20,
+    min_evidence: Annotated[int, typer.Option(help="Users who must have rated both.")] = 10,
+    min_confidence: Annotated[float, typer.Option(help="Below 1, also rules not proved.")] = 1.0,
+) -> None:
+    """List the most surprising rules: a table on a terminal, else CSV."""
+    from eventspace.model import KolmogorovModel
+
+    known = KolmogorovModel.load(model)
+    found = known.rules(
+        data,
+        item=None if item is None else _like([item], known.item_ids_)[0],
+        top=top,
+        min_evidence=min_evidence,
+        min_confidence=min_confidence,
+    )
+    columns = {name: list(found[name]) for name in found.columns}
+    if not sys.stdout.isatty():
+        from eventspace.tables.frames import data_frame
+
+        data_frame(columns, "pandas").to_csv(sys.stdout, index=False)
+        return
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    names = ("surprise", "lift", "users", "agreement", "like_rate", "base_rate")
+    shown = RichTable("if", "then", *names)
+    for row in zip(*(columns[name] for name in ("if_item", "then_item", *names)), strict=True):
+        shown.add_row(str(row[0]), str(row[1]), *(f"{number:.3g}" for number in row[2:]))
+    Console().print(shown)
+
+
+@app.command()
+def query(
+    model: Model,
+    expression: Annotated[str, typer.Argument(help="Such as 'Alien & ~(Heat | Fargo)'.")],
+    user: Annotated[
+        list[str] | None, typer.Option(help="Whose probability; the population's if none.")
+    ] = None,
+) -> None:
+    """Give the probability of an event, written with & | ~ - ^ over items."""
+    from eventspace.model import KolmogorovModel
+
+    known = KolmogorovModel.load(model)
+    event = known.query(expression)
+    users = _like(user or [], known.user_ids_)
+    chances = event.probability(users) if len(users) else []
+    typer.echo(repr(event))
+    for id_, p in zip(users, chances, strict=True):
+        typer.echo(f"{id_}\t{p:.4f}")
+
+
+@app.command()
+def explain(
+    model: Model,
+    user: Annotated[str, typer.Argument(help="A user's id.")],
+    item: Annotated[str, typer.Argument(help="An item's id.")],
+) -> None:
+    """Say why a prediction is what it is."""
+    from eventspace.model import KolmogorovModel
+
+    known = KolmogorovModel.load(model)
+    who, what = _like([user], known.user_ids_)[0], _like([item], known.item_ids_)[0]
+    typer.echo(known.explain(who, what))
 
 
 @app.command()

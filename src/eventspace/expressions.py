@@ -42,7 +42,7 @@ class ExpressionError(ValueError):
 
 
 class _Token(NamedTuple):
-    kind: str  # "name", "symbol" or "end"
+    kind: str  # "name", "symbol", "start" or "end"
     text: str  # the name without its quotes, or the symbol
     place: int
 
@@ -89,33 +89,48 @@ def parse(text: str, resolve: Callable[[str], T]) -> T:
 
     A ValueError of ``resolve`` becomes an :class:`ExpressionError`, which shows the name's place.
     """
-    operands: list[T] = []
+    values: list[Any] = []
+    for token in _postfix(text):
+        if token.kind == "name":
+            try:
+                values.append(resolve(token.text))
+            except ValueError as error:
+                raise _error(str(error), text, token.place) from None
+        elif token.text == "~":
+            values.append(~values.pop())
+        else:
+            right = values.pop()
+            values.append(_BINARY[token.text](values.pop(), right))
+    value: T = values.pop()
+    return value
+
+
+def _postfix(text: str) -> list[_Token]:
+    """The names and operators of an expression, each operator behind what it applies to."""
+    done: list[_Token] = []
     waiting: list[_Token] = []  # operators whose right side is not complete, and open parentheses
     last = _Token("start", "", 0)
     for token in _tokens(text):
         if token.kind == "name" or token.text in ("~", "("):
             if last.ends_operand:
                 raise _error(_operator_missing(text, last, token), text, token.place)
-            if token.kind == "name":
-                operands.append(_resolved(token, text, resolve))
-            else:
-                waiting.append(token)
+            (done if token.kind == "name" else waiting).append(token)
         elif not last.ends_operand:
             raise _error(_operand_missing(last, token), text, token.place)
         else:
-            # an operator waits for what binds tighter; ")" and the end, for all but "("
+            # an operator waits for those that bind as tight; ")" and the end, for all but "("
             while waiting and PRECEDENCE.get(waiting[-1].text, 0) >= PRECEDENCE.get(token.text, 1):
-                _apply(waiting.pop().text, operands)
+                done.append(waiting.pop())
             if token.text in _BINARY:
                 waiting.append(token)
             elif token.kind == "end" and waiting:
                 raise _error('this "(" is never closed.', text, waiting[-1].place)
+            elif token.text == ")" and not waiting:
+                raise _error('this ")" was never opened.', text, token.place)
             elif token.text == ")":
-                if not waiting:
-                    raise _error('this ")" was never opened.', text, token.place)
                 waiting.pop()
         last = token
-    return operands[0]
+    return done
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -123,27 +138,10 @@ def _tokens(text: str) -> Iterator[_Token]:
         kind, found, place = match.lastgroup, match[0], match.start()
         if kind == "stray":
             raise _error("this quote is never closed.", text, place)
-        if kind == "symbol":
-            yield _Token("symbol", found, place)
-        else:
-            yield _Token(
-                "name",
-                found if kind == "bare" else re.sub(r"\\([\"'\\])", r"\1", found[1:-1]),
-                place,
-            )
+        if kind == "quoted":
+            found = re.sub(r"\\([\"'\\])", r"\1", found[1:-1])
+        yield _Token("symbol" if kind == "symbol" else "name", found, place)
     yield _Token("end", "", len(text.rstrip()))
-
-
-def _apply(symbol: str, operands: list[Any]) -> None:
-    right = operands.pop()
-    operands.append(~right if symbol == "~" else _BINARY[symbol](operands.pop(), right))
-
-
-def _resolved(token: _Token, text: str, resolve: Callable[[str], T]) -> T:
-    try:
-        return resolve(token.text)
-    except ValueError as error:
-        raise _error(str(error), text, token.place) from None
 
 
 def _operand_missing(last: _Token, found: _Token) -> str:
@@ -156,9 +154,10 @@ def _operand_missing(last: _Token, found: _Token) -> str:
 
 def _operator_missing(text: str, last: _Token, found: _Token) -> str:
     problem = "expected one of & | ^ - before this"
-    if last.kind == "name" and found.text == "(":
+    bare = last.kind == "name" and text.startswith(last.text, last.place)
+    if bare and text[found.place] == "(":
         closed = text.find(")", found.place) + 1 or len(text)
-        title = _line(text[last.place : min(closed, last.place + _WINDOW)])
+        title = _line(text[last.place : min(closed, last.place + 2 * _WINDOW)])
         problem += f'; a "(" in a title needs quotes: "{title}"'
     return problem + "."
 

@@ -1,21 +1,20 @@
 """Which sets lie inside which: the order of codes, counted and drawn without all pairs of items.
 
 Items with the same set are one class, and only classes are compared. If few events tell them apart,
-a table over all sets of these events answers; otherwise a class is compared with those that share
-its rarest event. Events that all of the sets have, or none, change nothing and are left aside.
+a table over all sets of these events answers; otherwise pairs of classes are compared. Events that all of the sets have, or none, change nothing and are left aside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from eventspace.codes import WORD, Codes, pack, unpack
+from eventspace.codes import WORD, Codes, unpack
 
 Positions = NDArray[np.int64]
 Bits = NDArray[np.bool_]
@@ -72,24 +71,26 @@ def influence(codes: Codes) -> NDArray[np.float64]:
 def below(classes: Classes) -> Positions:
     """How many items lie inside each class, its own among them.
 
-    By a table in D 2^D additions, or by pairs of classes, whichever are fewer.
+    By a table in D 2^D additions, or by pairs of classes: whichever promise to be quicker. Eight
+    pairs take as long as an addition, for they are next to each other.
     """
     n_events = classes.bits.shape[1]
-    if n_events <= TABLE_EVENTS and n_events << n_events < len(classes) ** 2:
+    if n_events <= TABLE_EVENTS and 16 * (n_events << n_events) < len(classes) ** 2:
         return below_by_table(classes)
     return below_by_pairs(classes)
 
 
 def covers(classes: Classes) -> tuple[Positions, Positions]:
-    """The Hasse diagram (lower, upper): pairs of classes with no third one in between.
+    """The Hasse diagram (lower, upper): the pairs of classes with no third one in between, sorted.
 
-    By walks through the lattice of sets, whose steps are at most the sum over the classes of
-    2^a a / 2 with a events absent, or by pairs of classes, whichever are fewer.
+    By walks through the lattice of sets, of at most a 2^a / 2 steps from a class that lacks a
+    events, or by pairs of classes: whichever promise to be quicker. A step takes as long as two
+    pairs.
     """
-    absent = classes.bits.shape[1] - classes.bits.sum(axis=1)
-    if classes.bits.shape[1] <= TABLE_EVENTS:
-        if (absent << absent).sum() < len(classes) ** 2:
-            return covers_by_walk(classes)
+    n_events = classes.bits.shape[1]
+    absent = n_events - classes.bits.sum(axis=1)
+    if n_events <= TABLE_EVENTS and 2 * (absent << absent).sum() < len(classes) ** 2:
+        return covers_by_walk(classes)
     return covers_by_pairs(classes)
 
 
@@ -106,12 +107,8 @@ def below_by_table(classes: Classes) -> Positions:
 
 
 def below_by_pairs(classes: Classes) -> Positions:
-    """`below` by comparing the classes that share an event."""
-    total = np.zeros(len(classes), dtype=np.int64)
-    for codes, members, starts in _sharing(classes.bits):
-        inside = np.zeros(len(members), dtype=np.int64)
-        _add_inside(codes, starts, classes.sizes[members], inside)
-        total[members] += inside
+    """`below` by comparing each class with all that come before it."""
+    total: Positions = _sum_inside(np.ascontiguousarray(classes.codes.T), classes.sizes)
     return total
 
 
@@ -121,19 +118,17 @@ def covers_by_walk(classes: Classes) -> tuple[Positions, Positions]:
     at = _numbers(classes.bits)
     class_of = np.full(1 << n_events, -1, dtype=np.int32)
     class_of[at] = np.arange(len(classes))
-    inhabited = class_of >= 0
+    inhabited = class_of >= 0  # a set that is a class's, or lies inside such a one
     for d in range(n_events):
         halves = inhabited.reshape(-1, 2, 1 << d)
         halves[:, 0] |= halves[:, 1]
-    edges = _walk(at, class_of, inhabited, n_events)
-    return edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64)
+    return _sorted_pairs(_walk(at, class_of, inhabited, n_events), len(classes))
 
 
 def covers_by_pairs(classes: Classes) -> tuple[Positions, Positions]:
     """`covers` by comparing the classes that share an event."""
-    found = [members[_minimal(codes, starts)] for codes, members, starts in _sharing(classes.bits)]
-    edges = np.concatenate(found)
-    return edges[:, 0], edges[:, 1]
+    found = [_least(*sharing, len(classes)) for sharing in _sharing(classes)]
+    return _sorted_pairs(np.concatenate(found), len(classes))
 
 
 def _distinct(codes: Codes) -> tuple[Codes, Positions]:
@@ -148,104 +143,127 @@ def _numbers(bits: Bits) -> Positions:
     return bits @ (1 << np.arange(bits.shape[1], dtype=np.int64))
 
 
-def _sharing(bits: Bits) -> Iterator[tuple[Codes, Positions, Positions]]:
-    """For each event the classes that have it, and which of them have no rarer one.
+def _sorted_pairs(keys: Positions, n: int) -> tuple[Positions, Positions]:
+    """Pairs (k // n, k % n) in order: the same whichever way they were found."""
+    keys.sort()
+    return keys // n, keys % n
 
-    Whatever contains one of the latter is among the former. The empty set has the event that
-    always occurs.
+
+def _sharing(classes: Classes) -> Iterator[tuple[Codes, Positions, Positions]]:
+    """For each event the classes that have it (words x members, and which), and from which to look.
+
+    These have no rarer event, so that whatever contains one of them is among the members. The
+    empty set has the event that all have.
     """
-    by_rarity = bits[:, np.argsort(bits.sum(axis=0))]
-    by_rarity = np.column_stack([by_rarity, np.ones(len(bits), dtype=np.bool_)])
+    words = np.ascontiguousarray(classes.codes.T)
+    by_rarity = classes.bits[:, np.argsort(classes.bits.sum(axis=0))]
+    by_rarity = np.column_stack([by_rarity, np.ones(len(classes), dtype=np.bool_)])
     rarest = by_rarity.argmax(axis=1)
-    codes = pack(bits)
     for event in range(by_rarity.shape[1]):
         members = np.flatnonzero(by_rarity[:, event])
-        yield codes[members], members, np.flatnonzero(rarest[members] == event)
+        yield words.take(members, axis=1), members, np.flatnonzero(rarest[members] == event)
 
 
 @njit(cache=True, nogil=True)
-def _inside(lower: Any, upper: Any) -> bool:
-    for w in range(lower.size):
-        if lower[w] & ~upper[w]:
-            return False
-    return True
+def _sum_inside(words: Any, sizes: Any) -> Any:
+    first = words[0]
+    totals = np.empty(first.size, np.int64)
+    for y in range(first.size):
+        total = 0
+        if len(words) == 1:  # without a branch: several at a time
+            for x in range(y + 1):
+                total += sizes[x] if first[x] & ~first[y] == 0 else 0
+        else:
+            for x in range(y + 1):
+                if not first[x] & ~first[y] and _rest_is_inside(words, x, y):
+                    total += sizes[x]
+        totals[y] = total
+    return totals
 
 
 @njit(cache=True, nogil=True)
-def _add_inside(codes: Any, starts: Any, sizes: Any, inside: Any) -> None:
-    for x in starts:
-        inside[x] += sizes[x]
-        for y in range(x + 1, len(codes)):
-            if _inside(codes[x], codes[y]):
-                inside[y] += sizes[x]
-
-
-@njit(cache=True, nogil=True)
-def _minimal(codes: Any, starts: Any) -> Any:
-    edges = np.empty((1024, 2), np.int32)
+def _least(words: Any, members: Any, starts: Any, n_classes: int) -> Any:
+    """Keys (lower * n_classes + upper) of the sets above each start that contain no other such."""
+    first = words[0]
+    found = np.empty(first.size, np.int64)  # those above x, and their first words
+    found_first = np.empty(first.size, np.uint64)
+    keys = np.empty(1024, np.int64)
     n = 0
     for x in starts:
-        first = n
-        for y in range(x + 1, len(codes)):
-            if not _inside(codes[x], codes[y]):
+        n_found = 0
+        for y in range(x + 1, first.size):
+            if first[x] & ~first[y] or not _rest_is_inside(words, x, y):
                 continue
-            minimal = True
-            for k in range(first, n):
-                if _inside(codes[edges[k, 1]], codes[y]):
-                    minimal = False
+            least = True
+            for k in range(n_found):
+                if not found_first[k] & ~first[y] and _rest_is_inside(words, found[k], y):
+                    least = False
                     break
-            if minimal:
-                edges = _with_room(edges, n)
-                edges[n, 0], edges[n, 1] = x, y
+            if least:
+                found[n_found], found_first[n_found] = y, first[y]
+                n_found += 1
+                keys = _with_room(keys, n)
+                keys[n] = members[x] * n_classes + members[y]
                 n += 1
-    return edges[:n]
+    return keys[:n]
 
 
 @njit(cache=True, nogil=True)
-def _with_room(edges: Any, n: int) -> Any:
-    if n < len(edges):
-        return edges
-    larger = np.empty((2 * n, 2), np.int32)
+def _rest_is_inside(words: Any, x: int, y: int) -> bool:
+    outside = np.uint64(0)
+    for w in range(1, len(words)):  # none where all the events fit one word
+        outside |= words[w, x] & ~words[w, y]
+    return bool(outside == 0)
+
+
+@njit(cache=True, nogil=True)
+def _with_room(keys: Any, n: int) -> Any:
+    if n < keys.size:
+        return keys
+    larger = np.empty(2 * n, np.int64)
     for k in range(n):
-        larger[k, 0], larger[k, 1] = edges[k, 0], edges[k, 1]
+        larger[k] = keys[k]
     return larger
 
 
 @njit(cache=True, nogil=True)
 def _walk(sets: Any, class_of: Any, inhabited: Any, n_events: int) -> Any:
-    n_sets = len(class_of)
-    ways = np.zeros(n_sets, np.int8)  # free sets one event smaller
-    reached = np.empty(n_sets, np.int32)
-    free = np.empty(n_sets, np.int32)  # sets above x without a class in between or on them
-    ones = np.zeros(n_sets, np.int8)
-    for s in range(1, n_sets):
+    """Keys (lower * classes + upper) of the covers.
+
+    From x on, a set is open if no class lies above x and inside or on it. A set all of whose
+    subsets with one event less are open is the next open one, or a cover.
+    """
+    ones = np.zeros(class_of.size, np.int8)
+    for s in range(1, class_of.size):
         ones[s] = ones[s >> 1] + (s & 1)
-    edges = np.empty((1024, 2), np.int32)
+    ways = np.zeros(class_of.size, np.int8)  # how many of these subsets are open
+    seen = np.empty(class_of.size, np.int32)  # the sets with such
+    todo = np.empty(class_of.size, np.int32)  # open sets
+    keys = np.empty(1024, np.int64)
     n = 0
-    for x in range(len(sets)):
-        n_reached = 0
-        free[0] = sets[x]
-        n_free = 1
-        while n_free:
-            n_free -= 1
-            s = free[n_free]
+    for x in range(sets.size):
+        todo[0] = sets[x]
+        n_todo, n_seen = 1, 0
+        while n_todo > 0:
+            n_todo -= 1
+            s = todo[n_todo]
             for d in range(n_events):
                 t = s | (1 << d)
                 if t == s or not inhabited[t]:
                     continue
                 if ways[t] == 0:
-                    reached[n_reached] = t
-                    n_reached += 1
+                    seen[n_seen] = t
+                    n_seen += 1
                 ways[t] += 1
                 if ways[t] < ones[t] - ones[sets[x]]:
                     continue
                 if class_of[t] < 0:
-                    free[n_free] = t
-                    n_free += 1
+                    todo[n_todo] = t
+                    n_todo += 1
                 else:
-                    edges = _with_room(edges, n)
-                    edges[n, 0], edges[n, 1] = x, class_of[t]
+                    keys = _with_room(keys, n)
+                    keys[n] = x * sets.size + class_of[t]
                     n += 1
-        for k in range(n_reached):
-            ways[reached[k]] = 0
-    return edges[:n]
+        for k in range(n_seen):
+            ways[seen[k]] = 0
+    return keys[:n]

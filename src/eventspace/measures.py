@@ -58,7 +58,8 @@ def surprise(
     where few have rated both; times the stability, where it is known.
     """
     shrunk = np.maximum(correlation, 0) * users / (users + SHRINKAGE)
-    return np.asarray(-log_chance * shrunk * np.where(np.isnan(stability), 1.0, stability))
+    stable = np.where(np.isnan(stability), 1.0, stability)
+    return np.asarray(np.abs(log_chance) * shrunk * stable)
 
 
 def wilson(successes: NDArray[Any], trials: NDArray[Any]) -> tuple[Floats, Floats]:

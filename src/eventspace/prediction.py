@@ -10,9 +10,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace.codes import Codes, unpack
-from eventspace.ids import Ids, as_column, plain_array
+from eventspace.ids import Ids
 from eventspace.observations import Observations
 from eventspace.parameters import check_choice, check_whole
+from eventspace.space import known_position, known_positions
 from eventspace.tables.frames import data_frame
 from eventspace.tables.pairs import is_positional, read_pairs
 
@@ -86,8 +87,8 @@ class Prediction:
         if X is None:
             p = self.inverse_transform(self.pmf_)
         elif (pairs := read_pairs(X)) is not None:
-            users = known_positions(self.observations_.user_ids, pairs.users, "user", unknown)
-            items = known_positions(self.observations_.item_ids, pairs.items, "item", unknown)
+            users = _positions(self.observations_.user_ids, pairs.users, "user", unknown)
+            items = _positions(self.observations_.item_ids, pairs.items, "item", unknown)
             p = self._predict_positions(users, items)
         elif sparse.issparse(X):
             raise ValueError(
@@ -126,7 +127,7 @@ class Prediction:
         check_whole("min_evidence", min_evidence, 1)
         check_choice("unit", unit, UNITS)
         known = self.observations_
-        u = int(known_positions(known.user_ids, [user], "user", "error")[0])
+        u = known_position(known.user_ids, user, "user")
         p = self.inverse_transform(self.pmf_[u])[0]
         evidence = np.diff(known.by_item.ptr)
         candidate = evidence >= min_evidence
@@ -183,7 +184,7 @@ class Prediction:
                 )
             return table
         table = Observations.of(X, scale=known.scale, items=known.item_ids)
-        known_positions(known.item_ids, table.item_ids.values, "item", "error")
+        known_positions(known.item_ids, table.item_ids.values, "item", "Use fold_in to add them.")
         return table
 
     def _indicators_or_mean(self, items: NDArray[Any] | slice = slice(None)) -> Floats:
@@ -224,15 +225,9 @@ def squared_error(observations: Observations, pmf: Floats, indicators: NDArray[A
     return float(error @ observations.by_user.weight if observations.weighted else error.sum())
 
 
-def known_positions(ids: Ids, wanted: Any, what: str, unknown: str) -> NDArray[np.int64]:
+def _positions(ids: Ids, wanted: Any, what: str, unknown: str) -> NDArray[np.int64]:
     """Positions of ``wanted`` among ``ids``; unknown ones are an error, or -1 for "population"."""
-    positions = ids.positions(wanted)
-    if unknown == "error" and (positions < 0).any():
-        unknown_ids = plain_array(as_column(wanted))[positions < 0]
-        missing = list(dict.fromkeys(unknown_ids.tolist()))
-        shown = ", ".join(repr(id_) for id_ in missing[:5]) + (", ..." if len(missing) > 5 else "")
-        raise ValueError(
-            f"The model does not know {len(missing)} of these {what}s: {shown}. "
-            "Use fold_in to add them, or predict(..., unknown='population')."
-        )
-    return positions
+    if unknown == "population":
+        return ids.positions(wanted)
+    remedy = "Use fold_in to add them, or predict(..., unknown='population')."
+    return known_positions(ids, wanted, what, remedy)

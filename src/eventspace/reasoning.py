@@ -17,6 +17,7 @@ from eventspace.evidence import Evidence
 from eventspace.explain import Explanation
 from eventspace.expressions import event_of
 from eventspace.observations import Observations
+from eventspace.order import Order
 from eventspace.parameters import check_choice, check_number, check_whole
 from eventspace.progress import bar
 from eventspace.space import Space
@@ -159,15 +160,12 @@ class Reasoning:
         check_is_fitted(self)
         return event_of(self._space(), expression)
 
-    def order(self, min_evidence: int = 1) -> Any:
+    def order(self, min_evidence: int = 1) -> Order:
         """Which items imply which: adjacency, influence, classes, Hasse diagram.
 
         Items with fewer than ``min_evidence`` ratings take no part.
         """
         check_is_fitted(self)
-        check_whole("min_evidence", min_evidence, 1)
-        from eventspace.order import Order
-
         return Order.of(self._space(), min_evidence)
 
     def events(self, tags: Mapping[Any, Any] | None = None) -> Any:
@@ -236,7 +234,11 @@ class Reasoning:
         return fits
 
     def _space(self) -> Space:
-        return Space(self.pmf_, self.codes_, self.observations_)
+        """The space of this fit, made once: it keeps what is worked out from it."""
+        space: Space | None = self.__dict__.get("_made_space")
+        if space is None or space.pmf is not self.pmf_ or space.codes is not self.codes_:
+            space = self._made_space = Space(self.pmf_, self.codes_, self.observations_)
+        return space
 
 
 def _mined(miner: mining.Miner, update: Any) -> Iterator[mining.Rules]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from eventspace.codes import Codes, unpack
 from eventspace.evidence import Agreement, Counts, Evidence
+from eventspace.inclusion import Classes
 from eventspace.measures import evidence_measures, log_chance, model_measures, surprise
 from eventspace.space import Space
 from eventspace.tables.frames import data_frame
@@ -78,10 +79,8 @@ class Miner:
     def classes(self) -> list[Positions]:
         """The rated items, those with the same set together."""
         rated = np.flatnonzero(self.space.ratings)
-        _, class_of = np.unique(self.space.sets[rated], axis=0, return_inverse=True)
-        by_class = np.argsort(class_of, kind="stable")
-        ends = np.cumsum(np.bincount(class_of))[:-1]
-        return [np.asarray(members) for members in np.split(rated[by_class], ends)]
+        ptr, members = Classes(self.space.sets[rated]).members
+        return [rated[members[ptr[c] : ptr[c + 1]]] for c in range(len(ptr) - 1)]
 
     def of_class(self, members: Positions) -> Rules:
         """The rules from the items of a class; folded, those that say something of their own.
@@ -89,12 +88,12 @@ class Miner:
         These are one for each class of consequents, of which none follows from two others, and
         for each item the one with the closest of its equivalents.
         """
-        rules = np.concatenate([self._from(int(item)) for item in members])
+        rules = self._ranked(np.concatenate([self._from(int(item)) for item in members]))
         return self._folded(rules, "then_item") if self.fold else rules
 
     def of_item(self, item: int) -> Rules:
         """The rules from an item and those to it."""
-        above, below = self._from(item), self._from(item, swapped=True)
+        above, below = self._ranked(self._from(item)), self._ranked(self._from(item, swapped=True))
         if self.fold:
             above = self._folded(above, "then_item")
             below = self._folded(below[below["kind"] != EQUIVALENT], "if_item")  # above has these
@@ -112,35 +111,39 @@ class Miner:
         return model_measures(p_if, p_then, rules["support"], rules["kind"] != SOFT)
 
     def _from(self, item: int, *, swapped: bool = False) -> Rules:
-        """All rules from an item to others, or (swapped) from others to it."""
+        """All rules from an item to others, or (swapped) from others to it, to be ranked yet."""
         others, counts = self.evidence.counts(item)
-        enough = counts.both >= self.min_evidence
-        others, counts = others[enough], counts.taken(enough)
-        sets, probability = self.space.sets, self.probability
-        support = unpack(sets[others] & sets[item], self.space.n_events) @ self.space.mass
-        lower = probability[others] if swapped else np.full(len(others), probability[item])
-        outside = sets[others] & ~sets[item] if swapped else sets[item] & ~sets[others]
-        included = ~outside.any(axis=1)
-        sure_enough = (
-            included if self.min_confidence == 1 else support >= self.min_confidence * lower
-        )
-        listed = sure_enough & (support > 0) & (support >= self.min_support)
-        others, counts, support = others[listed], counts.taken(listed), support[listed]
-        equal = included[listed] & (self._sizes[others] == self._sizes[item])
+        sets, here = self.space.sets[others], self.space.sets[item]
+        included = ~((sets & ~here) if swapped else (here & ~sets)).any(axis=1)
+        listed = counts.both >= self.min_evidence
+        if self.min_confidence == 1:
+            listed &= included
+        others, sets, included = others[listed], sets[listed], included[listed]
         rules = np.zeros(len(others), RULE)
         rules["if_item"], rules["then_item"] = (others, item) if swapped else (item, others)
-        for name, count in (counts.swapped() if swapped else counts)._asdict().items():
-            rules[name] = count
-        rules["kind"] = np.where(equal, EQUIVALENT, np.where(included[listed], IMPLIES, SOFT))
-        rules["support"] = support
-        rules["correlation"] = self._agreement.correlation(item, others)
+        counts = counts.swapped() if swapped else counts
+        for name, count in counts._asdict().items():
+            rules[name] = count[listed]
+        equal = included & (self._sizes[others] == self._sizes[item])
+        rules["kind"] = np.where(equal, EQUIVALENT, np.where(included, IMPLIES, SOFT))
+        rules["support"] = unpack(sets & here, self.space.n_events) @ self.space.mass
+        enough = (rules["support"] > 0) & (rules["support"] >= self.min_support)
+        enough &= included | (self.measures(rules)["confidence"] >= self.min_confidence)
+        rules = rules[enough]
+        rules["correlation"] = self._agreement.correlation(item, others[enough])
+        return rules
+
+    def _ranked(self, rules: Rules) -> Rules:
+        """The rules with what they are ranked by."""
+        lower, upper = rules["if_item"], rules["then_item"]
+        common = np.bitwise_count(self.space.sets[lower] & self.space.sets[upper])
         rules["log_chance"] = log_chance(
             int(np.bitwise_count(self.space.occurring).sum()),
-            self._sizes[rules["if_item"]],
-            self._sizes[rules["then_item"]],
-            np.bitwise_count(sets[others] & sets[item]).sum(axis=1, dtype=np.int64),
+            self._sizes[lower],
+            self._sizes[upper],
+            common.sum(axis=1, dtype=np.int64),
         )
-        rules["stability"] = self._stability(rules["if_item"], rules["then_item"])
+        rules["stability"] = self._stability(lower, upper)
         rules["surprise"] = surprise(
             rules["log_chance"], rules["correlation"], rules["both"], rules["stability"]
         )
@@ -171,12 +174,15 @@ class Miner:
 
 def best(blocks: Iterable[Rules], miner: Miner, top: int | None) -> Rules:
     """The first of all rules, holding few more than these at a time."""
-    pool = np.zeros(0, RULE)
+    pool, held = [np.zeros(0, RULE)], 0
     for block in blocks:
-        pool = np.concatenate([pool, block])
-        if top is not None and len(pool) > 2 * top + POOL:
-            pool = pool[miner.order(pool)[:top]]
-    return pool[miner.order(pool)[:top]]
+        pool.append(block)
+        held += len(block)
+        if top is not None and held > 2 * top + POOL:
+            rules = np.concatenate(pool)
+            pool, held = [rules[miner.order(rules)[:top]]], top
+    rules = np.concatenate(pool)
+    return rules[miner.order(rules)[:top]]
 
 
 def _closest_pairs(rules: Rules) -> Positions:

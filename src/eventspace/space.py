@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace.codes import Codes, pack
-from eventspace.ids import Ids
+from eventspace.ids import Ids, as_column, plain_array
 from eventspace.observations import Observations
 
 Floats = NDArray[np.float64]
@@ -77,6 +77,18 @@ def known_position(ids: Ids, wanted: Any, what: str) -> int:
     if position < 0:
         raise ValueError(f"The model knows no {what} {wanted!r}{_nearest(ids, wanted)}")
     return position
+
+
+def known_positions(ids: Ids, wanted: Any, what: str, remedy: str) -> NDArray[np.int64]:
+    """The positions of many ids; unknown ones are an error that names some, and the remedy."""
+    positions = ids.positions(wanted)
+    if (positions < 0).any():
+        missing = list(dict.fromkeys(plain_array(as_column(wanted))[positions < 0].tolist()))
+        shown = ", ".join(repr(id_) for id_ in missing[:5]) + (", ..." if len(missing) > 5 else "")
+        raise ValueError(
+            f"The model does not know {len(missing)} of these {what}s: {shown}. {remedy}"
+        )
+    return positions
 
 
 def _nearest(ids: Ids, wanted: Any) -> str:

@@ -50,4 +50,6 @@ def summarise(model: Any) -> Summary:
 
 def _power_of_ten(number: float) -> str:
     """The next power of ten, as an upper bound that rounding does not change."""
-    return f"1e{math.ceil(math.log10(number)):d}" if number > 0 else "0"
+    if not 0 < number < math.inf:
+        return f"{number:g}"
+    return f"1e{math.ceil(math.log10(number)):d}"

@@ -48,9 +48,9 @@ def read_pairs(data: Any) -> Pairs | None:
 
 def _broadcast(users: Any, items: Any) -> Pairs:
     """Columns of the same length: one user stands with every item, one item with every user."""
-    if not _is_column(users):
-        users = [users] * (len(items) if _is_column(items) else 1)
-    if not _is_column(items):
+    if not is_column(users):
+        users = [users] * (len(items) if is_column(items) else 1)
+    if not is_column(items):
         items = [items] * len(users)
     if len(users) != len(items):
         raise ValueError(
@@ -60,7 +60,8 @@ def _broadcast(users: Any, items: Any) -> Pairs:
     return Pairs(users, items)
 
 
-def _is_column(ids: Any) -> bool:
+def is_column(ids: Any) -> bool:
+    """Whether these are many ids; a string or a tuple is one."""
     return hasattr(ids, "__len__") and not isinstance(ids, (str, bytes, tuple))
 
 

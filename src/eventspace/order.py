@@ -1,0 +1,172 @@
+"""The order of the items: whoever likes one whose set lies inside another's likes that one, too."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace.codes import WORD, Codes
+from eventspace.inclusion import Classes, Positions, below, covers
+from eventspace.parameters import check_whole
+from eventspace.space import Space
+from eventspace.tables.frames import data_frame
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The inclusions among the sets of some items. Make one with `of`.
+
+    Item j implies item i if j's set lies inside i's, as far as events occur at all. Items with the
+    same set imply each other: they are one class, and the classes are partially ordered.
+    """
+
+    space: Space
+    items: Positions  # that take part, in their order in the space
+
+    @classmethod
+    def of(cls, space: Space, min_evidence: int = 1) -> Self:
+        """The order of the items with at least ``min_evidence`` ratings."""
+        check_whole("min_evidence", min_evidence, 1)
+        return cls(space, np.flatnonzero(space.ratings >= min_evidence))
+
+    def adjacency(self) -> NDArray[np.bool_]:
+        """The paper's A, items x items: A[i, j] if j implies i. Every item implies itself.
+
+        This is quadratic in the number of items; nothing else here is.
+        """
+        sets = self._sets
+        A = np.empty((len(sets), len(sets)), dtype=np.bool_)
+        for i in range(len(sets)):
+            A[i] = _inside(sets, sets[i])
+        return A
+
+    def influence(self) -> Any:
+        """The paper's beta: the part of the items that imply each item, itself not counted.
+
+        A DataFrame: item, influence, ratings, class (of `classes`); the most influential first.
+        """
+        beta = (below(self._classes)[self._classes.of_item] - 1) / len(self.items)
+        ratings = self.space.ratings[self.items]
+        order = np.lexsort((-ratings, -beta))
+        return self._frame(
+            item=self._ids(order),
+            influence=beta[order],
+            ratings=ratings[order],
+            **{"class": self._classes.of_item[order]},
+        )
+
+    def maximal(self) -> NDArray[Any]:
+        """The paper's M: the ids of the items that come true in every event that occurs."""
+        return self._ids(np.flatnonzero((self._sets == self.space.occurring).all(axis=1)))
+
+    def classes(self) -> Any:
+        """The classes of items with the same set: a DataFrame, none before one that it contains.
+
+        class, item (the member with the most ratings), size, n_events in the set, and probability,
+        that of the set in the population.
+        """
+        return self._frame(
+            **{"class": np.arange(len(self._classes))},
+            item=self._ids(self._representatives),
+            size=self._classes.sizes,
+            n_events=self._classes.n_events,
+            probability=self._probabilities,
+        )
+
+    def hasse(self) -> Any:
+        """The Hasse diagram: the inclusions between classes that do not follow from others.
+
+        A DataFrame: lower, upper (of `classes`) and lower_item, upper_item, which stand for them.
+        """
+        lower, upper = covers(self._classes)
+        return self._frame(
+            lower=lower,
+            upper=upper,
+            lower_item=self._ids(self._representatives[lower]),
+            upper_item=self._ids(self._representatives[upper]),
+        )
+
+    def consequents(self, item: Hashable) -> Any:
+        """All that ``item`` implies: the items whose sets contain its set.
+
+        A DataFrame: item, probability (of its set in the population), ratings, and equivalent:
+        whether the two sets are the same. The closest in probability come first.
+        """
+        at = self._place(item)
+        return self._related(at, _inside(self._sets[at], self._classes.codes))
+
+    def antecedents(self, item: Hashable) -> Any:
+        """All that imply ``item``: the items whose sets lie inside its set.
+
+        A DataFrame as that of `consequents`.
+        """
+        at = self._place(item)
+        return self._related(at, _inside(self._classes.codes, self._sets[at]))
+
+    @cached_property
+    def _sets(self) -> Codes:
+        return self.space.sets[self.items]
+
+    @cached_property
+    def _classes(self) -> Classes:
+        return Classes(self._sets)
+
+    @cached_property
+    def _representatives(self) -> Positions:
+        """Of each class the member with the most ratings, the first of several."""
+        order = np.lexsort((-self.space.ratings[self.items], self._classes.of_item))
+        return order[self._classes.members[0][:-1]]
+
+    @cached_property
+    def _probabilities(self) -> Floats:
+        """Of each class's set; events are added in one order, so that no superset has less."""
+        total = np.zeros(len(self._classes))
+        for event, mass in enumerate(self.space.mass):
+            word, bit = divmod(event, WORD)
+            total += mass * (self._classes.codes[:, word] >> np.uint64(bit) & np.uint64(1))
+        return total
+
+    def _related(self, at: int, related: NDArray[np.bool_]) -> Any:
+        """The members of the related classes but for the item itself, the closest first."""
+        class_of = self._classes.of_item
+        chosen = np.flatnonzero(related[class_of])
+        chosen = chosen[chosen != at]
+        p, ratings = self._probabilities[class_of[chosen]], self.space.ratings[self.items[chosen]]
+        order = np.lexsort((-ratings, np.abs(p - self._probabilities[class_of[at]])))
+        return self._frame(
+            item=self._ids(chosen[order]),
+            probability=p[order],
+            ratings=ratings[order],
+            equivalent=class_of[chosen[order]] == class_of[at],
+        )
+
+    def _place(self, item: Hashable) -> int:
+        """Where an item is among those that take part."""
+        position = self.space.item(item)
+        at = int(np.searchsorted(self.items, position))
+        if at == len(self.items) or self.items[at] != position:
+            raise ValueError(
+                f"Item {item!r} takes no part in this order: it has only "
+                f"{self.space.ratings[position]} of the ratings asked for by min_evidence."
+            )
+        return at
+
+    def _ids(self, places: Positions) -> NDArray[Any]:
+        ids: NDArray[Any] = self.space.observations.item_ids.values[self.items[places]]
+        return ids
+
+    def _frame(self, **columns: Any) -> Any:
+        return data_frame(columns, self.space.observations.library)
+
+
+def _inside(lower: Codes, upper: Codes) -> NDArray[np.bool_]:
+    """Whether one set lies inside another; one of the two may be many."""
+    inside: NDArray[np.bool_] = (lower & ~upper == 0).all(axis=-1)
+    return inside

@@ -1,0 +1,135 @@
+"""Characters of events and explanations of predictions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from eventspace import KolmogorovModel
+from eventspace.characters import Characters
+from tests.test_rules import random_model
+
+
+@pytest.fixture(scope="module")
+def films():
+    """Two tastes, a bit of noise: event 0 is action, event 1 is romance, everyone likes Jaws."""
+    rng = np.random.default_rng(0)
+    items = ["Speed", "Heat", "Ghost", "Emma", "Jaws", "Gigli"]
+    tags = {
+        "Speed": "Action",
+        "Heat": "Action|Crime",
+        "Ghost": ["Romance"],
+        "Emma": ("Romance", "Drama"),
+        "Jaws": math.nan,
+    }
+    psi = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [1, 1], [0, 0]])
+    mass = rng.random(60)
+    theta = np.column_stack([mass, 1 - mass])
+    stars = 1 + 4 * np.clip(theta @ psi.T + rng.normal(0, 0.05, (60, 6)), 0, 1)
+    stars[rng.random(stars.shape) < 0.3] = np.nan
+    table = pd.DataFrame(stars, columns=items, index=[f"u{u}" for u in range(60)])
+    return KolmogorovModel.from_parts(theta, psi, table), tags
+
+
+def test_labels_name_what_tells_events_apart(films) -> None:
+    model, tags = films
+    events = model.events()
+    assert list(events["event"]) == [0, 1]
+    assert_allclose(events["mass"], model.pmf_mean_)
+    assert list(events["items"]) == [3, 3]
+    assert events["label"][0] in (
+        f"{a}, {b}; not {c}" for a, b in (("Speed", "Heat"), ("Heat", "Speed"))
+        for c in ("Ghost", "Emma")
+    )  # fmt: skip
+    assert set(events["likes"][1].split(", ")) == {"Ghost", "Emma"}
+    assert set(events["dislikes"][1].split(", ")) == {"Speed", "Heat"}
+    tagged = model.events(tags)
+    assert tagged["label"][0] == "Action, Crime; not Romance"
+    assert tagged["likes"][1] == "Romance, Drama"
+    pd.testing.assert_frame_equal(tagged, model.events(pd.Series(tags)))
+
+
+def test_slopes_are_the_t_statistics_of_ratings_on_mass() -> None:
+    model, theta, _, table = random_model(1)
+    p = model.observations_.to_unit(table.to_numpy())
+    mean = np.nanmean(p)
+    rest = p - mean - np.nansum(p - mean, axis=0) / (np.sum(~np.isnan(p), axis=0) + 5)
+    rest -= (np.nansum(rest, axis=1) / (np.sum(~np.isnan(p), axis=1) + 5))[:, None]
+    slopes = Characters(model._space()).slopes
+    for i in range(p.shape[1]):
+        raters = ~np.isnan(p[:, i])
+        for d in range(theta.shape[1]):
+            mass = theta[raters, d] - theta[raters, d].mean() if raters.any() else np.zeros(0)
+            scale = math.sqrt(mass @ mass * np.nanmean(np.square(rest)))
+            expected = mass @ rest[raters, i] / scale if scale > 1e-6 else 0.0
+            assert_allclose(slopes[i, d], expected, atol=1e-4)
+
+
+def test_an_explanation_adds_up(films) -> None:
+    model, tags = films
+    why = model.explain("u3", "Heat", tags)
+    assert_allclose(why.probability, model.predict((["u3"], ["Heat"]))[0])
+    assert_allclose(why.value, model.predict((["u3"], ["Heat"]), unit="original")[0])
+    assert_allclose(why.population, model.event("Heat").probability())
+    assert_allclose(why.events.loc[why.events["comes_true"], "mass"].sum(), why.probability)
+    assert_allclose(why.events["mass"].sum(), 1)
+    text = str(why)
+    assert repr(why) == text
+    assert f"u3 and Heat: {why.probability:.1%}, or {why.value:.2f} on the scale from 1 to" in text
+    assert "Action, Crime; not Romance" in text
+    assert f"{(model.observations_.by_user.ptr[4] - model.observations_.by_user.ptr[3])} " in text
+
+
+def test_the_rules_of_an_explanation_bound_the_prediction(ratings) -> None:
+    model = KolmogorovModel(4, random_state=1).fit(ratings)
+    seen = set(ratings.loc[ratings["user"] == "u2", "item"])
+    kinds = set()
+    for item in model.item_ids_:
+        why = model.explain("u2", item)
+        for row in why.rules.itertuples():
+            assert row.other_item in seen
+            other, own = model.event(row.other_item), model.event(item)
+            kinds.add(row.kind)
+            if row.kind == "equivalent":
+                assert other == own
+            elif row.kind == "implies":
+                assert other < own
+                assert row.probability <= why.probability + 1e-9
+            else:
+                assert own < other
+                assert row.probability >= why.probability - 1e-9
+            assert f"(u2 gave it {row.value:.3g})" in str(why) or len(why.rules) > 3
+    assert kinds == {"equivalent", "implies", "implied"}
+
+
+def test_users_that_are_numbers_and_chances_read_well() -> None:
+    model = KolmogorovModel(2, random_state=0).fit(np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]))
+    text = str(model.explain(1, 0))
+    assert text.startswith("user 1 and 0: ")
+    assert "on the scale" not in text
+    assert "; user 1 gave it 0.2." in text
+
+
+def test_tables_are_of_the_callers_library(ratings) -> None:
+    pl = pytest.importorskip("polars")
+    model = KolmogorovModel(3, random_state=0).fit(pl.from_pandas(ratings))
+    why = model.explain("u1", "i2")
+    for table in (model.events(), why.events, why.rules):
+        assert isinstance(table, pl.DataFrame)
+
+
+def test_mistakes_are_named() -> None:
+    model, *_ = random_model(0)
+    for user, item, message in (
+        ("u77", "i0", "knows no user 'u77': did you mean 'u7'"),
+        ("u0", "i3", "Item 'i3' has no ratings, so that its set is not known"),
+        ("u0", "Alien", r"knows no item 'Alien'\."),
+        ("u0", ["i0"], r"knows no item \['i0'\]\."),
+    ):
+        with pytest.raises(ValueError, match=message) as caught:
+            model.explain(user, item)
+        assert "\n" not in str(caught.value)
