@@ -225,7 +225,7 @@ class KolmogorovModel(Prediction, Reasoning, TransformerMixin, BaseEstimator):  
         model.observations_ = observations
         model.pmf_, model.codes_ = theta, pack(psi.astype(np.bool_))
         model.error_ = squared_error(observations, theta, model.indicators_)
-        model.history_, model.n_iter_ = np.array([model.error_]), 0
+        model.history_, model.n_iter_ = np.array([model.error_]), 1
         model.proved_ = np.zeros(observations.n_items, dtype=np.bool_)
         model.gap_ = np.full(observations.n_users, np.inf)
         model.converged_ = model.interrupted_ = False
