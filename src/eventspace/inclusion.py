@@ -1,7 +1,8 @@
 """Which sets lie inside which: the order of codes, counted and drawn without all pairs of items.
 
 Items with the same set are one class, and only classes are compared. If few events tell them apart,
-a table over all sets of these events answers; otherwise pairs of classes are compared. Events that all of the sets have, or none, change nothing and are left aside.
+a table over all sets of these events answers; otherwise pairs of classes are compared. Events that
+all of the sets have, or none, change nothing and are left aside.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def influence(codes: Codes) -> NDArray[np.float64]:
 def below(classes: Classes) -> Positions:
     """How many items lie inside each class, its own among them.
 
-    By a table in D 2^D additions, or by pairs of classes: whichever promise to be quicker. Eight
-    pairs take as long as an addition, for they are next to each other.
+    By a table in D 2^D / 2 additions, or by pairs of classes: whichever promise to be quicker.
+    Sixteen pairs, compared several at a time, take as long as an addition.
     """
     n_events = classes.bits.shape[1]
     if n_events <= TABLE_EVENTS and 16 * (n_events << n_events) < len(classes) ** 2:
@@ -185,23 +186,25 @@ def _sum_inside(words: Any, sizes: Any) -> Any:
 def _least(words: Any, members: Any, starts: Any, n_classes: int) -> Any:
     """Keys (lower * n_classes + upper) of the sets above each start that contain no other such."""
     first = words[0]
-    found = np.empty(first.size, np.int64)  # those above x, and their first words
-    found_first = np.empty(first.size, np.uint64)
+    above = np.empty(first.size, np.int64)  # what contains x; of these, the least go to the front
+    least_first = np.empty(first.size, np.uint64)
     keys = np.empty(1024, np.int64)
     n = 0
     for x in starts:
-        n_found = 0
+        n_above, n_least = 0, 0
         for y in range(x + 1, first.size):
-            if first[x] & ~first[y] or not _rest_is_inside(words, x, y):
-                continue
-            least = True
-            for k in range(n_found):
-                if not found_first[k] & ~first[y] and _rest_is_inside(words, found[k], y):
+            above[n_above] = y
+            n_above += first[x] & ~first[y] == 0  # no branch, which would be foretold badly
+        for k in range(n_above):
+            y = above[k]
+            least = _rest_is_inside(words, x, y)
+            for m in range(n_least):
+                if not least_first[m] & ~first[y] and _rest_is_inside(words, above[m], y):
                     least = False
                     break
             if least:
-                found[n_found], found_first[n_found] = y, first[y]
-                n_found += 1
+                above[n_least], least_first[n_least] = y, first[y]
+                n_least += 1
                 keys = _with_room(keys, n)
                 keys[n] = members[x] * n_classes + members[y]
                 n += 1
