@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovModel, Observations
 from eventspace.characters import Characters
 from tests.test_rules import random_model
 
@@ -45,11 +45,11 @@ def test_labels_name_what_tells_events_apart(films) -> None:
         f"{a}, {b}; not {c}" for a, b in (("Speed", "Heat"), ("Heat", "Speed"))
         for c in ("Ghost", "Emma")
     )  # fmt: skip
-    assert set(events["likes"][1].split(", ")) == {"Ghost", "Emma"}
-    assert set(events["dislikes"][1].split(", ")) == {"Speed", "Heat"}
+    assert set(events["likes"][1]) == {"Ghost", "Emma"}
+    assert set(events["dislikes"][1]) == {"Speed", "Heat"}
     tagged = model.events(tags)
     assert tagged["label"][0] == "Action, Crime; not Romance"
-    assert tagged["likes"][1] == "Romance, Drama"
+    assert tagged["likes"][1] == ["Romance", "Drama"]
     pd.testing.assert_frame_equal(tagged, model.events(pd.Series(tags)))
 
 
@@ -128,8 +128,29 @@ def test_mistakes_are_named() -> None:
         ("u77", "i0", "knows no user 'u77': did you mean 'u7'"),
         ("u0", "i3", "Item 'i3' has no ratings, so that its set is not known"),
         ("u0", "Alien", r"knows no item 'Alien'\."),
-        ("u0", ["i0"], r"knows no item \['i0'\]\."),
+        ("u0", ["i0"], r"The id of one item is wanted, not \['i0'\]"),
     ):
         with pytest.raises(ValueError, match=message) as caught:
             model.explain(user, item)
         assert "\n" not in str(caught.value)
+    for tags, message in (
+        ("genres", "tags is a str: it maps items to tags"),
+        ({"Alien": "Horror"}, "tags has none of the model's items as a key, such as 'i0'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.events(tags)
+
+
+def test_look_alikes_say_what_tells_them_apart() -> None:
+    """Events 1 and 2 have the same label, but only the second has Heat."""
+    table = pd.DataFrame(
+        [[5, 5, 2, 1], [4, 5, 3, 2], [1, 2, 4, 4], [2, 1, 5, 5]],
+        columns=["Alien", "Aliens", "Heat", "Fargo"],
+        index=list("abcd"),
+    )
+    theta = [[0.0, 0.5, 0.5], [0.1, 0.45, 0.45], [0.9, 0.05, 0.05], [1.0, 0.0, 0.0]]
+    psi = [[0, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 0]]
+    model = KolmogorovModel.from_parts(theta, psi, Observations.from_wide(table))
+    labels = list(model.events()["label"])
+    assert labels[1].removesuffix("; without Heat") == labels[2].removesuffix("; with Heat")
+    assert len(set(labels)) == 3

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eventspace.codes import Codes, unpack
+from eventspace.parameters import check_whole
 from eventspace.space import Floats, Space, known_positions
 from eventspace.tables.frames import data_frame
 from eventspace.tables.pairs import is_column
@@ -158,29 +159,34 @@ class Event:
 
     def given(self, condition: Event) -> Conditional:
         """This event among the cases in which another comes true."""
+        if not isinstance(condition, Event):
+            raise TypeError(f"given() takes an event, such as model.event({condition!r}).")
         return Conditional(self, condition, self & condition)
 
-    def items(self) -> Any:
-        """The rated items that imply this event: a DataFrame, the likeliest first.
+    def items(self, min_evidence: int = 1) -> Any:
+        """The items that imply this event: a DataFrame, the likeliest first.
 
+        Those with fewer than ``min_evidence`` ratings are left out.
         Whenever one of them comes true, so does the event. An item that never comes true implies
         everything, which says nothing: it is left out. Ties go to the item with more ratings.
         """
-        return self._listed(self.space.sets, self.code)
+        return self._listed(self.space.sets, self.code, min_evidence)
 
-    def implied_items(self) -> Any:
-        """The rated items that this event implies: a DataFrame, the likeliest first.
+    def implied_items(self, min_evidence: int = 1) -> Any:
+        """The items that this event implies: a DataFrame, the likeliest first.
 
+        Those with fewer than ``min_evidence`` ratings are left out.
         Whenever the event comes true, so do they all. An event that never comes true implies
         everything, which says nothing: no item is listed. Ties go to the item with more ratings.
         """
-        return self._listed(self.code, self.space.sets)
+        return self._listed(self.code, self.space.sets, min_evidence)
 
-    def _listed(self, inner: Codes, outer: Codes) -> Any:
-        """The rated items with an inner set, not empty, that lies inside the outer one."""
+    def _listed(self, inner: Codes, outer: Codes, min_evidence: int) -> Any:
+        """The items with an inner set, not empty, that lies inside the outer one."""
+        check_whole("min_evidence", min_evidence, 1)
         space, known = self.space, self.space.observations
         inside = inner.any(axis=-1) & ~(inner & ~outer).any(axis=-1)
-        items = np.flatnonzero(inside & (space.ratings > 0))
+        items = np.flatnonzero(inside & (space.ratings >= min_evidence))
         p = _shares(space.mass, space.sets[items], space.occurring)
         order = np.lexsort((-space.ratings[items], -p))
         ids, ratings = known.item_ids.values[items[order]], space.ratings[items[order]]

@@ -75,25 +75,45 @@ class Characters:
         best = np.argsort(-value, kind="stable")[:n]
         return [names[k] for k in best if value[k] > SIGNIFICANT]
 
-    def label(self, event: int) -> str:
-        """A few words for an event."""
+    @cached_property
+    def labels(self) -> list[str]:
+        """A few words for each event; look-alikes also say what tells them apart."""
+        short = [self._short(d) for d in range(self.space.n_events)]
+        return [
+            label
+            + self._apart(d, [e for e, other in enumerate(short) if other == label and e != d])
+            for d, label in enumerate(short)
+        ]
+
+    def _short(self, event: int) -> str:
         likes, dislikes = self.likes(event, LABELS[0]), self.dislikes(event, LABELS[1])
         parts = [", ".join(map(str, likes))] if likes else []
         parts += ["not " + ", ".join(map(str, dislikes))] if dislikes else []
         return "; ".join(parts) or "like the average"
 
+    def _apart(self, event: int, alike: list[int]) -> str:
+        """The best-known item that the event has and those like it lack, or the other way round."""
+        if not alike:
+            return ""
+        inside, ratings = unpack(self.space.sets, self.space.n_events), self.space.ratings
+        for word, own in (("with", True), ("without", False)):
+            apart = (inside[:, event] == own) & (inside[:, alike] != own).all(axis=1)
+            if (apart & (ratings > 0)).any():
+                item = self.space.observations.item_ids[int(np.argmax(np.where(apart, ratings, 0)))]
+                return f"; {word} {item}"
+        return ""
+
     def table(self, n: int = 5) -> Any:
         """A row an event: mass, how many items come true in it, label, its n most telling."""
         space = self.space
         events = range(space.n_events)
-        rated = space.ratings > 0
         columns = {
             "event": np.arange(space.n_events),
             "mass": space.mass,
-            "items": unpack(space.codes[rated], space.n_events).sum(axis=0),
-            "label": [self.label(d) for d in events],
-            "likes": [", ".join(map(str, self.likes(d, n))) for d in events],
-            "dislikes": [", ".join(map(str, self.dislikes(d, n))) for d in events],
+            "items": unpack(space.codes[space.ratings > 0], space.n_events).sum(axis=0),
+            "label": self.labels,
+            "likes": [self.likes(d, n) for d in events],
+            "dislikes": [self.dislikes(d, n) for d in events],
         }
         return data_frame(columns, space.observations.library)
 

@@ -79,8 +79,12 @@ def rules(
     ] = None,
     item: Annotated[str | None, typer.Option(help="Only rules from and to this item.")] = None,
     top: Annotated[int, typer.Option(help="How many.")] = 20,
-    min_evidence: Annotated[int, typer.Option(help="Users who must have rated both.")] = 10,
+    sort: Annotated[str, typer.Option(help="By surprise, lift, confidence, ...")] = "surprise",
+    min_evidence: Annotated[int, typer.Option(help="Users who must have rated both.")] = 1,
+    min_support: Annotated[float, typer.Option(help="Least probability of both together.")] = 0.0,
     min_confidence: Annotated[float, typer.Option(help="Below 1, also rules not proved.")] = 1.0,
+    like: Annotated[float | None, typer.Option(help="The least value that is a like.")] = None,
+    restarts: Annotated[int, typer.Option(help="Fits that tell how stable the rules are.")] = 0,
 ) -> None:
     """List the most surprising rules: a table on a terminal, else CSV."""
     from eventspace.model import KolmogorovModel
@@ -90,8 +94,12 @@ def rules(
         data,
         item=None if item is None else _like([item], known.item_ids_)[0],
         top=top,
+        sort=sort,
         min_evidence=min_evidence,
+        min_support=min_support,
         min_confidence=min_confidence,
+        like=like,
+        restarts=restarts,
     )
     columns = {name: list(found[name]) for name in found.columns}
     if not sys.stdout.isatty():
@@ -102,10 +110,14 @@ def rules(
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    names = ("surprise", "lift", "users", "agreement", "like_rate", "base_rate")
-    shown = RichTable("if", "then", *names)
-    for row in zip(*(columns[name] for name in ("if_item", "then_item", *names)), strict=True):
-        shown.add_row(str(row[0]), str(row[1]), *(f"{number:.3g}" for number in row[2:]))
+    names = ["surprise", "users", "like_rate", "base_rate"]
+    names += ["stability"] if restarts else []
+    shown = RichTable("if", "", "then", *(name.replace("_rate", "") for name in names))
+    arrows = {"implies": "=>", "equivalent": "<=>", "soft": "~>"}
+    for k in range(len(columns["kind"])):
+        numbers = (f"{columns[name][k]:.3g}" for name in names)
+        arrow = arrows[columns["kind"][k]]
+        shown.add_row(str(columns["if_item"][k]), arrow, str(columns["then_item"][k]), *numbers)
     Console().print(shown)
 
 
@@ -122,10 +134,11 @@ def query(
 
     known = KolmogorovModel.load(model)
     event = known.query(expression)
-    users = _like(user or [], known.user_ids_)
-    chances = event.probability(users) if len(users) else []
-    typer.echo(repr(event))
-    for id_, p in zip(users, chances, strict=True):
+    if not user:
+        typer.echo(f"population\t{event.probability():.4f}")
+        return
+    users = _like(user, known.user_ids_)
+    for id_, p in zip(users, event.probability(users), strict=True):
         typer.echo(f"{id_}\t{p:.4f}")
 
 

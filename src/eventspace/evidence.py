@@ -12,79 +12,73 @@ from eventspace.entries import Entries
 from eventspace.observations import Observations
 
 Floats = NDArray[np.float64]
-Counted = NDArray[np.int64]
 
 DAMPING = 5.0  # a mean of few ratings is drawn to zero as by this many
 
 
-class Counts(NamedTuple):
-    """Over the users who rated both of two items, one fixed and the other each of all."""
+class Comparison(NamedTuple):
+    """Sums over the users who rated both of two items, one fixed and the other each of some."""
 
-    both: Counted  # they are so many
-    le: Counted  # the fixed one has at most the other's value
-    ge: Counted  # the other has at most the fixed one's
-    like: Counted  # the fixed one is liked
-    like_other: Counted  # the other is liked
-    like_both: Counted  # both are
+    both: Floats  # they are so many
+    le: Floats  # the fixed one has at most the other's value
+    ge: Floats  # the other has at most the fixed one's
+    like: Floats  # the fixed one is liked
+    like_other: Floats  # the other is liked
+    like_both: Floats  # both are
+    product: Floats  # of the two deviations from what the means say
+    square: Floats  # of the fixed one's
+    square_other: Floats  # of the other's
 
-    def taken(self, rows: NDArray[Any]) -> Counts:
-        """Those with some of the others."""
-        return Counts(*(count[rows] for count in self))
-
-    def swapped(self) -> Counts:
+    def swapped(self) -> Comparison:
         """The same, with the other one fixed."""
-        return Counts(self.both, self.ge, self.le, self.like_other, self.like, self.like_both)
+        return Comparison(
+            self.both,
+            self.ge,
+            self.le,
+            self.like_other,
+            self.like,
+            self.like_both,
+            self.product,
+            self.square_other,
+            self.square,
+        )
+
+    @property
+    def correlation(self) -> Floats:
+        """How far users agree on the two beyond what the means say; 0 where nothing varies."""
+        scale = np.sqrt(self.square * self.square_other)
+        correlation = np.zeros(len(scale))
+        np.divide(self.product, scale, out=correlation, where=scale > 0)
+        return correlation
 
 
 class Evidence:
-    """The ratings of a table, one item against all others: O(ratings of the item's raters)."""
+    """The ratings of a table, one item against others: O(ratings of the item's raters)."""
 
     def __init__(self, observations: Observations, liked_from: float) -> None:
         """``liked_from`` is the least value that is a like, in the unit of the table."""
-        self.observations = observations
-        self.liked_from = np.float32(observations.to_unit(liked_from))
-        self._sums = np.zeros((observations.n_items, len(Counts._fields)), dtype=np.int64)
-        self._touched = np.empty(observations.n_items, dtype=np.int64)
+        threshold = np.float32(observations.to_unit(liked_from))
+        deviation = deviations(observations)
+        self._by_user = _facts(observations.by_user, deviation.by_user, threshold)
+        self._by_item = _facts(observations.by_item, deviation.by_item, threshold)
+        self._slot = np.full(observations.n_items, -1, dtype=np.int64)
 
-    def counts(self, item: int) -> tuple[NDArray[np.int64], Counts]:
-        """The items with a rater in common with this one, and how their ratings compare."""
-        seen = self.observations
-        n = _count(
-            item, *seen.by_item[:3], *seen.by_user[:3], self.liked_from, self._sums, self._touched
-        )
-        others = np.sort(self._touched[:n])
-        others = others[others != item]
-        counts = Counts(*self._sums[others].T)
-        self._sums[self._touched[:n]] = 0
-        return others, counts
+    def compare(self, item: int, others: NDArray[np.int64]) -> Comparison:
+        """The ratings of an item with those of each of some others."""
+        sums = np.zeros((len(others), len(Comparison._fields)))
+        self._slot[others] = np.arange(len(others))
+        _compare(item, *self._by_item, *self._by_user, self._slot, sums)
+        self._slot[others] = -1
+        return Comparison(*sums.T)
 
-    def counts_of_pairs(self, items: NDArray[np.int64], others: NDArray[np.int64]) -> Counts:
-        """How the ratings of each of some pairs compare: zeros without a rater in common."""
-        found = np.zeros((len(items), len(Counts._fields)), dtype=np.int64)
-        for item in np.unique(items):
-            known, counts = self.counts(int(item))
-            rows = np.flatnonzero((items == item) & np.isin(others, known))
-            found[rows] = np.transpose(counts.taken(np.searchsorted(known, others[rows])))
-        return Counts(*found.T)
-
-
-class Agreement:
-    """How far users agree on two items beyond what the items' and the users' means say."""
-
-    def __init__(self, observations: Observations) -> None:
-        self._by_user, self._by_item = deviations(observations)
-        self._sums = np.zeros((observations.n_items, 3))
-
-    def correlation(self, item: int, others: NDArray[np.int64]) -> Floats:
-        """The correlation of an item's deviations with those of each other, 0 without any."""
-        arrays = (*self._by_item[:3], *self._by_user[:3])
-        _multiply(item, *arrays, self._sums)
-        product, square, square_of_other = self._sums[others].T
-        _clear(item, *self._by_item[:2], *self._by_user[:2], self._sums)
-        scale = np.sqrt(square * square_of_other)
-        correlation = np.zeros(len(others))
-        np.divide(product, scale, out=correlation, where=scale > 0)
-        return correlation
+    def compare_pairs(self, items: NDArray[np.int64], others: NDArray[np.int64]) -> Comparison:
+        """The ratings of each of some pairs."""
+        sums = np.zeros((len(items), len(Comparison._fields)))
+        order = np.argsort(items, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(items[order])) + 1):
+            if rows.size:
+                sums[rows] = np.transpose(self.compare(int(items[rows[0]]), others[rows]))
+        return Comparison(*sums.T)
 
 
 class Deviations(NamedTuple):
@@ -119,63 +113,38 @@ def _less(entries: Entries, of_row: Floats, of_other: Floats, mean: float) -> ND
     return (entries.value - mean - of_rows - of_other[entries.index]).astype(np.float32)
 
 
+def _facts(entries: Entries, deviation: Entries, threshold: np.float32) -> tuple[Any, Any, Any]:
+    """(ptr, index, facts): of each entry its value, whether it is a like, its deviation."""
+    value = entries.value
+    return entries.ptr, entries.index, np.column_stack([value, value >= threshold, deviation.value])
+
+
 @njit(cache=True, nogil=True)
-def _count(
+def _compare(
     item: int,
     item_ptr: Any,
     item_user: Any,
-    item_value: Any,
+    item_facts: Any,
     user_ptr: Any,
     user_item: Any,
-    user_value: Any,
-    liked_from: Any,
-    sums: Any,
-    touched: Any,
-) -> int:
-    n = 0
-    for k in range(item_ptr[item], item_ptr[item + 1]):
-        value = item_value[k]
-        like = np.int64(value >= liked_from)
-        for m in range(user_ptr[item_user[k]], user_ptr[item_user[k] + 1]):
-            other, other_value = user_item[m], user_value[m]
-            like_other = np.int64(other_value >= liked_from)
-            if sums[other, 0] == 0:
-                touched[n] = other
-                n += 1
-            sums[other, 0] += 1
-            sums[other, 1] += value <= other_value
-            sums[other, 2] += other_value <= value
-            sums[other, 3] += like
-            sums[other, 4] += like_other
-            sums[other, 5] += like & like_other
-    return n
-
-
-@njit(cache=True, nogil=True)
-def _multiply(
-    item: int,
-    item_ptr: Any,
-    item_user: Any,
-    item_value: Any,
-    user_ptr: Any,
-    user_item: Any,
-    user_value: Any,
+    user_facts: Any,
+    slot: Any,
     sums: Any,
 ) -> None:
     for k in range(item_ptr[item], item_ptr[item + 1]):
-        value = np.float64(item_value[k])
+        value, like, deviation = item_facts[k, 0], item_facts[k, 1], np.float64(item_facts[k, 2])
         for m in range(user_ptr[item_user[k]], user_ptr[item_user[k] + 1]):
-            other, other_value = user_item[m], np.float64(user_value[m])
-            sums[other, 0] += value * other_value
-            sums[other, 1] += value * value
-            sums[other, 2] += other_value * other_value
-
-
-@njit(cache=True, nogil=True)
-def _clear(
-    item: int, item_ptr: Any, item_user: Any, user_ptr: Any, user_item: Any, sums: Any
-) -> None:
-    for k in range(item_ptr[item], item_ptr[item + 1]):
-        for m in range(user_ptr[item_user[k]], user_ptr[item_user[k] + 1]):
-            for c in range(sums.shape[1]):
-                sums[user_item[m], c] = 0.0
+            at = slot[user_item[m]]
+            if at < 0:
+                continue
+            other_value, other_like = user_facts[m, 0], user_facts[m, 1]
+            other_deviation = np.float64(user_facts[m, 2])
+            sums[at, 0] += 1.0
+            sums[at, 1] += value <= other_value
+            sums[at, 2] += other_value <= value
+            sums[at, 3] += like
+            sums[at, 4] += other_like
+            sums[at, 5] += like * other_like
+            sums[at, 6] += deviation * other_deviation
+            sums[at, 7] += deviation * deviation
+            sums[at, 8] += other_deviation * other_deviation

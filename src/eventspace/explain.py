@@ -22,9 +22,9 @@ SHOWN = 4  # events of a side, and
 SHOWN_RULES = 3  # rules of a kind, that the text names
 KINDS = ("equivalent", "implies", "implied")
 TEXTS = {
-    "equivalent": "{other} is equivalent to {item}",
-    "implies": "{other} implies {item}",
-    "implied": "{item} implies {other}",
+    "equivalent": "{other} is equivalent to it",
+    "implies": "{other} implies it: at least {p:.1%}",
+    "implied": "it implies {other}: at most {p:.1%}",
 }
 
 
@@ -77,7 +77,7 @@ class Explanation:
             "mass": self._pmf[heaviest],
             "population": self._space.mass[heaviest],
             "comes_true": self._comes_true[heaviest],
-            "label": [self.characters.label(int(d)) for d in heaviest],
+            "label": [self.characters.labels[d] for d in heaviest],
         }
         return data_frame(columns, self._space.observations.library)
 
@@ -135,9 +135,9 @@ class Explanation:
             f"In the population: {self.population:.1%}.",
             f"It comes true in these events ({self.probability:.1%} of {who}'s mass):",
             *self._lines_of_events(True),
-            f"It does not in these ({1 - self.probability:.1%}):",
+            f"It does not in these ({abs(1 - self.probability):.1%}):",
             *self._lines_of_events(False),
-            *self._lines_of_rules(who, str(item)),
+            *self._lines_of_rules(who),
             f"Evidence: {len(self._ratings):,} ratings by {who}, "
             f"{self._space.ratings[self.item_at]:,} of {item}",
         ]
@@ -152,19 +152,20 @@ class Explanation:
         mass, population = self._pmf, self._space.mass
         lines = [
             f"  {mass[d]:>6.1%}  event {d}, {population[d]:.1%} of the population: "
-            f"{self.characters.label(int(d))}"
+            f"{self.characters.labels[d]}"
             for d in side[:SHOWN]
         ]
         rest = side[SHOWN:]
         return [*lines, f"  {mass[rest].sum():>6.1%}  {len(rest)} more"] if rest.size else lines
 
-    def _lines_of_rules(self, who: str, item: str) -> list[str]:
+    def _lines_of_rules(self, who: str) -> list[str]:
         kinds, others = self._rules
         ids = self._space.observations.item_ids
+        p = unpack(self._space.codes[others], self._space.n_events) @ self._pmf
         lines = [
-            f"  {TEXTS[name].format(other=ids[other], item=item)}"
-            f" ({who} gave it {self._ratings[other]:.3g})"
-            for k, name in enumerate(KINDS)
-            for other in others[kinds == k][:SHOWN_RULES].tolist()
+            f"  {TEXTS[name].format(other=ids[others[k]], p=p[k])}"
+            f" ({who} gave it {self._ratings[int(others[k])]:.3g})"
+            for number, name in enumerate(KINDS)
+            for k in np.flatnonzero(kinds == number)[:SHOWN_RULES].tolist()
         ]
         return [f"Rules to what {who} has rated:", *lines] if lines else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from eventspace.algebra import PRECEDENCE, Event
@@ -61,6 +61,8 @@ def event_of(space: Space, text: str) -> Event:
     backslash and before the same quote. An id that is not a string goes by what ``str`` makes of
     it, unless a string is spelt the same.
     """
+    if not isinstance(text, str):
+        raise ValueError(f"An expression is text, such as 'Alien & ~Heat', not {text!r}.")
     ids = space.observations.item_ids
     positions: dict[str, int] = {}
     for k, id_ in enumerate(ids):
@@ -71,17 +73,21 @@ def event_of(space: Space, text: str) -> Event:
         try:
             k = positions[name] if name in positions else space.item(name)
         except ValueError as error:
-            raise ValueError(f"{error}{_hint(name)}") from error
+            raise ValueError(f"{error}{_hint(name, positions)}") from error
         return Event.at(space, k) if space.ratings[k] else Event.of_item(space, ids[k])
 
     return parse(text, item)
 
 
-def _hint(name: str) -> str:
+def _hint(name: str, known: Container[str]) -> str:
     """What someone may have meant who wrote a name that is none."""
-    if re.search(r"\b(and|or|not)\b", name):
+    if re.search(r"\b(and|or|not)\b|!", name):
         return ' For "and", "or", "not" write & | ~.'
-    return " A minus needs a space on either side." if "-" in name else ""
+    if re.search("[<>=]", name):
+        return " To ask whether one implies another, compare two events."
+    parts = name.split("-")
+    minus = len(parts) > 1 and any(part.strip() in known for part in parts)
+    return " A minus needs a space on either side." if minus else ""
 
 
 def parse(text: str, resolve: Callable[[str], T]) -> T:
@@ -146,7 +152,8 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 def _operand_missing(last: _Token, found: _Token) -> str:
     if last.kind != "start":
-        return f'expected an item or "(" after "{last.text}".'
+        twice = f" One {last.text} is enough." if last.text == found.text in ("&", "|") else ""
+        return f'expected an item or "(" after "{last.text}".{twice}'
     if found.kind != "end":
         return 'expected an item or "(" at the beginning.'
     return "the expression is empty."
@@ -154,6 +161,8 @@ def _operand_missing(last: _Token, found: _Token) -> str:
 
 def _operator_missing(text: str, last: _Token, found: _Token) -> str:
     problem = "expected one of & | ^ - before this"
+    if found.kind == "name" and re.match(r"(and|or|not)\b|!", found.text):
+        problem += '; for "and", "or", "not" write & | ~'
     bare = last.kind == "name" and text.startswith(last.text, last.place)
     if bare and text[found.place] == "(":
         closed = text.find(")", found.place) + 1 or len(text)

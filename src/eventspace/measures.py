@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
-
-from eventspace.evidence import Counts
 
 Floats = NDArray[np.float64]
 
@@ -34,15 +33,15 @@ def model_measures(
         }
 
 
-def evidence_measures(counts: Counts) -> dict[str, NDArray[Any]]:
-    """What the ratings of the users who rated both say; NaN where they are none."""
-    low, high = wilson(counts.like_both, counts.like)
+def evidence_measures(counts: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """What the ratings of the users who rated both say (a Comparison); NaN where they are none."""
+    low, high = wilson(counts["like_both"], counts["like"])
     with np.errstate(invalid="ignore"):
         return {
-            "users": counts.both,
-            "agreement": counts.le / counts.both,
-            "like_rate": counts.like_both / counts.like,
-            "base_rate": counts.like_other / counts.both,
+            "users": np.asarray(counts["both"], dtype=np.int64),
+            "agreement": counts["le"] / counts["both"],
+            "like_rate": counts["like_both"] / counts["like"],
+            "base_rate": counts["like_other"] / counts["both"],
             "like_low": low,
             "like_high": high,
         }

@@ -19,7 +19,7 @@ from eventspace.tables.frames import data_frame
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Order:
     """The inclusions among the sets of some items. Make one with `of`.
 
@@ -109,6 +109,9 @@ class Order:
         """
         at = self._place(item)
         return self._related(at, _inside(self._classes.codes, self._sets[at]))
+
+    def __repr__(self) -> str:
+        return f"Order({len(self.items)} items in {len(self._classes)} classes)"
 
     @cached_property
     def _sets(self) -> Codes:

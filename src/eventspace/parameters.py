@@ -24,11 +24,22 @@ def check_whole(name: str, value: Any, least: int, most: float = math.inf) -> No
 
 def check_number(name: str, value: Any) -> None:
     """Refuse what is no finite number from zero up."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not 0 <= value < math.inf:
+    if not is_real(value) or not 0 <= value < math.inf:
         raise ValueError(f"{name}={value!r} must be a finite number of at least 0.")
+
+
+def check_share(name: str, value: Any) -> None:
+    """Refuse what is no number from zero to one."""
+    check_number(name, value)
+    if value > 1:
+        raise ValueError(f"{name}={value!r} is a probability: at most 1.")
 
 
 def is_whole(value: Any) -> bool:
     """Whether it is a whole number, and no bool."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def is_real(value: Any) -> bool:
+    """Whether it is a real number, and no bool."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)

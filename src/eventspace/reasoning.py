@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from eventspace.explain import Explanation
 from eventspace.expressions import event_of
 from eventspace.observations import Observations
 from eventspace.order import Order
-from eventspace.parameters import check_choice, check_number, check_whole
+from eventspace.parameters import check_choice, check_share, check_whole, is_real
 from eventspace.progress import bar
 from eventspace.space import Space
 
@@ -52,8 +53,9 @@ class Reasoning:
         """Rules "whoever likes if_item likes then_item", the most surprising first.
 
         A rule is proved by the model if the one set of events lies inside the other: it then
-        holds for every user. Events that carry no mass are ignored, and items that never come
-        true, which imply everything, are left out.
+        holds for every user. Another fit of the same data may prove others: ``restarts`` tells
+        which last. Events that carry no mass are ignored, and items that never come true, which
+        imply everything, are left out.
 
         Parameters
         ----------
@@ -65,10 +67,10 @@ class Reasoning:
             Only the rules from this item and to it.
         top : int or None, default 100
             So many of them, or all.
-        sort : {"surprise", "lift", "leverage", "confidence", "support", "correlation"}
+        sort : {"surprise", "lift", "leverage", "confidence", "support", "correlation", "stability"}
             What the rules are ordered by, the greatest first.
         min_evidence : int, default 1
-            How many users must have rated both items.
+            How many users must have rated both items in the training data.
         min_support : float, default 0
             The least probability of both items together, in the population.
         min_confidence : float, default 1
@@ -78,32 +80,34 @@ class Reasoning:
             The least value that counts as a like, in the unit of the table; None: whatever is
             above the mean of the training data.
         fold : bool, default True
-            Leave out what follows: of the rules between two classes of equivalent items only the
-            first is kept, and none with a third class between; of equivalent items each is paired
-            with the closest.
+            Leave out what follows: of the rules between two classes of equivalent items, or
+            within one, only the first is kept, and none with a third class between.
         restarts : int, default 0
             Fit so many times more, from other random starts, and give the part of these fits in
             which a rule holds as its ``stability``; the surprise is multiplied by it.
         convention : {"model", "paper"}, default "model"
-            "paper" restates the rules as the paper prints them, if_item and then_item exchanged:
-            that direction does not follow from the model.
+            "paper" restates the proved rules as the paper prints them, if_item and then_item
+            exchanged: that direction does not follow from the model, and is called ``converse``.
 
         Returns
         -------
         DataFrame
-            In the library of the table that was fitted. Under the model, averaged over users:
-            ``antecedent support``, ``consequent support``, ``support``, ``confidence``, ``lift``,
-            ``leverage``, ``conviction``. In the data, over the ``users`` who rated both:
-            ``agreement`` (how often if_item has at most the value of then_item, which is what a
-            rule says), ``like_rate`` (of those who like if_item, how many like then_item) with its
-            Wilson interval from ``like_low`` to ``like_high``, and ``base_rate`` (how many like
-            then_item anyway). ``correlation`` of the training ratings beyond the means of items
-            and users. ``chance``: how likely sets of these sizes have so much in common blindly.
+            In the library of the table that was fitted. ``kind``: "implies" and "equivalent" are
+            proved, "soft" is not. Under the model, averaged over users: ``antecedent support``,
+            ``consequent support``, ``support``, ``confidence``, ``lift``, ``leverage``,
+            ``conviction``. In the data, over the ``users`` who rated both: ``agreement`` (how often
+            if_item has at most the value of then_item, which is what a rule says), ``like_rate``
+            (of those who like if_item, how many like then_item) with its Wilson interval from
+            ``like_low`` to ``like_high``, and ``base_rate`` (how many like then_item anyway).
+            ``correlation`` of the training ratings beyond the means of items and users.
+            ``chance``: how likely sets of these sizes have so much in common blindly.
             ``surprise``: -log10(chance) x correlation, if positive and drawn to zero where few
             users rated both, x stability.
         """
         check_whole("top", 1 if top is None else top, 1)
         check_choice("sort", sort, mining.SORTS)
+        if sort == "stability" and not restarts:
+            raise ValueError("sort='stability' needs restarts=10, say: it is counted over them.")
         options = (min_evidence, min_support, min_confidence, like, fold, restarts, convention)
         miner, evidence = self._miner(X, sort, *options)
         if item is not None:
@@ -132,15 +136,19 @@ class Reasoning:
         """
         options = (min_evidence, min_support, min_confidence, like, fold, restarts, convention)
         miner, evidence = self._miner(X, "surprise", *options)
-        with bar("rules", len(miner.classes), self.verbose) as update:
+
+        def tables() -> Iterator[Any]:
             held: list[mining.Rules] = []
-            for block in _mined(miner, update):
-                held.append(block)
-                if sum(map(len, held)) >= _BLOCK:
-                    yield mining.table(np.concatenate(held), miner, evidence, convention)
-                    held = []
+            with bar("rules", len(miner.classes), self.verbose) as update:
+                for block in _mined(miner, update):
+                    held.append(block)
+                    if sum(map(len, held)) >= _BLOCK:
+                        yield mining.table(np.concatenate(held), miner, evidence, convention)
+                        held = []
             if any(map(len, held)):
                 yield mining.table(np.concatenate(held), miner, evidence, convention)
+
+        return tables()
 
     def event(self, item: Any) -> Event:
         """The event that an item comes true: a set that can be combined and compared.
@@ -176,12 +184,23 @@ class Reasoning:
         Series; one tag, several, or text such as "Drama|War"), which then take the place of items.
         """
         check_is_fitted(self)
-        return Characters(self._space(), tags).table()
+        return self._characters(tags).table()
 
     def explain(self, user: Any, item: Any, tags: Mapping[Any, Any] | None = None) -> Explanation:
         """Why a prediction is what it is, as text and tables; ``tags`` as in :meth:`events`."""
         check_is_fitted(self)
-        return Explanation.of(Characters(self._space(), tags), user, item)
+        return Explanation.of(self._characters(tags), user, item)
+
+    def _characters(self, tags: Mapping[Any, Any] | None) -> Characters:
+        ids = self.observations_.item_ids
+        if tags is not None and not hasattr(tags, "keys"):
+            raise ValueError(
+                f"tags is a {type(tags).__name__}: it maps items to tags, as a dict does, or a "
+                "Series with the items as its index."
+            )
+        if tags is not None and not any(item in tags.keys() for item in ids):  # noqa: SIM118
+            raise ValueError(f"tags has none of the model's items as a key, such as {ids[0]!r}.")
+        return Characters(self._space(), tags)
 
     def _miner(
         self,
@@ -199,14 +218,16 @@ class Reasoning:
         check_is_fitted(self)
         check_whole("min_evidence", min_evidence, 1)
         check_whole("restarts", restarts, 0)
-        check_number("min_support", min_support)
-        check_number("min_confidence", min_confidence)
+        check_share("min_support", min_support)
+        check_share("min_confidence", min_confidence)
         check_choice("convention", convention, mining.CONVENTIONS)
-        if min_confidence > 1:
-            raise ValueError(f"min_confidence={min_confidence!r} is a probability: at most 1.")
+        if convention == "paper" and min_confidence < 1:
+            raise ValueError("convention='paper' restates proved rules: leave min_confidence at 1.")
         seen = self.observations_
         if like is None:
             like = float(np.nextafter(seen.from_unit(seen.by_user.value.mean()), np.inf))
+        if not is_real(like):
+            raise ValueError(f"like={like!r} must be a number, in the unit of the table.")
         miner = mining.Miner(
             self._space(),
             Evidence(seen, like),
@@ -217,9 +238,23 @@ class Reasoning:
             min_confidence,
             fold,
         )
-        if X is None:
-            return miner, None
-        return miner, Evidence(Observations.of(X, items=seen.item_ids), like)
+        return miner, None if X is None else self._held_out(X, like)
+
+    def _held_out(self, X: Any, like: float) -> Evidence:
+        """The evidence of a table with the model's items, in its unit."""
+        known = self.observations_.item_ids
+        if isinstance(X, str) and known.positions([X])[0] >= 0:
+            raise ValueError(f"{X!r} is an item, not a table: rules(item={X!r}) gives its rules.")
+        table = Observations.of(X, items=known)
+        if not np.diff(table.by_item.ptr)[: len(known)].any():
+            raise ValueError("None of the items of the table is one of the model's.")
+        if table.scale[1] < like:
+            warnings.warn(
+                f"nothing in the table reaches {like:g}, from which on a value counts as a like: "
+                "is it in the unit of the training data?",
+                stacklevel=4,
+            )
+        return Evidence(table, like)
 
     def _other_fits(self, n: int) -> list[Codes]:
         """The items' sets in n fits from other starts, without events that carry no mass."""

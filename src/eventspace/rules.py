@@ -16,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from eventspace.codes import Codes, unpack
-from eventspace.evidence import Agreement, Counts, Evidence
+from eventspace.evidence import Evidence
 from eventspace.inclusion import Classes
 from eventspace.measures import evidence_measures, log_chance, model_measures, surprise
 from eventspace.space import Space
@@ -26,12 +26,12 @@ Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 CONVENTIONS = ("model", "paper")
-SORTS = ("surprise", "lift", "leverage", "confidence", "support", "correlation")
-KINDS = np.array(["implies", "equivalent", "soft"], dtype=object)
+SORTS = ("surprise", "lift", "leverage", "confidence", "support", "correlation", "stability")
 IMPLIES, EQUIVALENT, SOFT = range(3)
 POOL = 10_000  # rules held beyond those that are wanted, before the last are let go
 
 
+COUNTS = ("both", "le", "ge", "like", "like_other", "like_both")  # of a Comparison
 # A rule: positions of the items, what is needed to rank it, and the counts of the data
 RULE = np.dtype(
     [
@@ -43,7 +43,7 @@ RULE = np.dtype(
         ("log_chance", np.float64),
         ("stability", np.float64),
         ("surprise", np.float64),
-        *((name, np.int64) for name in Counts._fields),
+        *((name, np.int64) for name in COUNTS),
     ]
 )
 Rules = np.ndarray[tuple[int], np.dtype[np.void]]  # of RULEs
@@ -61,10 +61,6 @@ class Miner:
     min_support: float
     min_confidence: float
     fold: bool
-
-    @cached_property
-    def _agreement(self) -> Agreement:
-        return Agreement(self.space.observations)
 
     @cached_property
     def probability(self) -> Floats:
@@ -86,14 +82,17 @@ class Miner:
         """The rules from the items of a class; folded, those that say something of their own.
 
         These are one for each class of consequents, of which none follows from two others, and
-        for each item the one with the closest of its equivalents.
+        the first of those between the members.
         """
-        rules = self._ranked(np.concatenate([self._from(int(item)) for item in members]))
-        return self._folded(rules, "then_item") if self.fold else rules
+        others, support, included = self._partners(int(members[0]))
+        rules = np.concatenate([self._from(int(j), others, support, included) for j in members])
+        return self._folded(self._ranked(rules), "then_item") if self.fold else self._ranked(rules)
 
     def of_item(self, item: int) -> Rules:
         """The rules from an item and those to it."""
-        above, below = self._ranked(self._from(item)), self._ranked(self._from(item, swapped=True))
+        above = self._ranked(self._from(item, *self._partners(item)))
+        below = self._from(item, *self._partners(item, swapped=True), swapped=True)
+        below = self._ranked(below)
         if self.fold:
             above = self._folded(above, "then_item")
             below = self._folded(below[below["kind"] != EQUIVALENT], "if_item")  # above has these
@@ -101,7 +100,7 @@ class Miner:
 
     def order(self, rules: Rules) -> Positions:
         """The rules from the first to the last: by what they are sorted by, then by evidence."""
-        measures = {name: rules[name] for name in ("surprise", "correlation")}
+        measures = {name: rules[name] for name in ("surprise", "correlation", "stability")}
         value = (measures | self.measures(rules))[self.sort]
         return np.lexsort((rules["then_item"], rules["if_item"], -rules["both"], -value))
 
@@ -110,28 +109,52 @@ class Miner:
         p_if, p_then = self.probability[rules["if_item"]], self.probability[rules["then_item"]]
         return model_measures(p_if, p_then, rules["support"], rules["kind"] != SOFT)
 
-    def _from(self, item: int, *, swapped: bool = False) -> Rules:
-        """All rules from an item to others, or (swapped) from others to it, to be ranked yet."""
-        others, counts = self.evidence.counts(item)
-        sets, here = self.space.sets[others], self.space.sets[item]
-        included = ~((sets & ~here) if swapped else (here & ~sets)).any(axis=1)
-        listed = counts.both >= self.min_evidence
+    def _partners(
+        self, item: int, *, swapped: bool = False
+    ) -> tuple[Positions, Floats, NDArray[np.bool_]]:
+        """The items that a rule from an item (swapped: to it) may lead to (come from).
+
+        With the probability of both together, and whether the one set lies inside the other.
+        """
+        sets, here, probability = self.space.sets, self.space.sets[item], self.probability
+        outside = sets & ~here if swapped else here & ~sets
+        included = ~outside.any(axis=1)
+        least = max(self.min_support, np.finfo(np.float64).tiny)
         if self.min_confidence == 1:
-            listed &= included
-        others, sets, included = others[listed], sets[listed], included[listed]
+            listed = np.flatnonzero(included & (self.space.ratings > 0))
+            support = probability[listed] if swapped else np.full(len(listed), probability[item])
+        else:
+            listed = np.flatnonzero(self.space.ratings)
+            support = unpack(sets[listed] & here, self.space.n_events) @ self.space.mass
+            lower = probability[listed] if swapped else probability[item]
+            sure = included[listed] | (support >= self.min_confidence * lower)
+            listed, support = listed[sure], support[sure]
+        enough = support >= least
+        return listed[enough], support[enough], included[listed[enough]]
+
+    def _from(
+        self,
+        item: int,
+        others: Positions,
+        support: Floats,
+        included: NDArray[np.bool_],
+        *,
+        swapped: bool = False,
+    ) -> Rules:
+        """The rules from an item to its partners (swapped: from them), to be ranked yet."""
+        compared = self.evidence.compare(item, others)
+        if swapped:
+            compared = compared.swapped()
         rules = np.zeros(len(others), RULE)
         rules["if_item"], rules["then_item"] = (others, item) if swapped else (item, others)
-        counts = counts.swapped() if swapped else counts
-        for name, count in counts._asdict().items():
-            rules[name] = count[listed]
+        for name in COUNTS:
+            rules[name] = getattr(compared, name)
+        rules["correlation"] = compared.correlation
         equal = included & (self._sizes[others] == self._sizes[item])
         rules["kind"] = np.where(equal, EQUIVALENT, np.where(included, IMPLIES, SOFT))
-        rules["support"] = unpack(sets & here, self.space.n_events) @ self.space.mass
-        enough = (rules["support"] > 0) & (rules["support"] >= self.min_support)
-        enough &= included | (self.measures(rules)["confidence"] >= self.min_confidence)
-        rules = rules[enough]
-        rules["correlation"] = self._agreement.correlation(item, others[enough])
-        return rules
+        rules["support"] = support
+        listed = (compared.both >= self.min_evidence) & (others != item)
+        return np.asarray(rules[listed])
 
     def _ranked(self, rules: Rules) -> Rules:
         """The rules with what they are ranked by."""
@@ -157,13 +180,16 @@ class Miner:
         return np.asarray(np.mean(held, axis=0))
 
     def _folded(self, rules: Rules, side: str) -> Rules:
-        """The best rule of each class of the items on a side, if no third class lies between."""
+        """The first rule of each class of the items on a side, if no third class lies between.
+
+        Of two equivalent items, the one with the lower ratings implies the other.
+        """
+        equal = rules["kind"] == EQUIVALENT
+        rules = rules[~equal | (rules["le"] >= rules["ge"])]
         rules = rules[self.order(rules)]
         sets = self.space.sets[rules[side]]
         kept = np.zeros(len(rules), dtype=np.bool_)
-        equal = np.flatnonzero(rules["kind"] == EQUIVALENT)
-        kept[equal[_closest_pairs(rules[equal])]] = True
-        for kind in (IMPLIES, SOFT):
+        for kind in (IMPLIES, EQUIVALENT, SOFT):
             rows = np.flatnonzero(rules["kind"] == kind)
             rows = rows[np.unique(sets[rows], axis=0, return_index=True)[1]]
             if kind == IMPLIES:
@@ -185,34 +211,32 @@ def best(blocks: Iterable[Rules], miner: Miner, top: int | None) -> Rules:
     return rules[miner.order(rules)[:top]]
 
 
-def _closest_pairs(rules: Rules) -> Positions:
-    """Of equivalences in their order, the first from each item, and each pair once."""
-    rows = np.sort(np.unique(rules["if_item"], return_index=True)[1])
-    pairs = np.sort(np.column_stack([rules["if_item"][rows], rules["then_item"][rows]]), axis=1)
-    return rows[np.unique(pairs, axis=0, return_index=True)[1]]
-
-
 def table(rules: Rules, miner: Miner, evidence: Evidence | None, convention: str) -> Any:
     """Rules as a DataFrame of the caller's library, with evidence from another table if given."""
     space = miner.space
     ids = space.observations.item_ids
     if_item, then_item = rules["if_item"], rules["then_item"]
-    counts = Counts(*(rules[name] for name in Counts._fields))
+    counts = {name: rules[name] for name in COUNTS}
     if evidence is not None:
-        counts = evidence.counts_of_pairs(if_item, then_item)
+        counts = evidence.compare_pairs(if_item, then_item)._asdict()
     measures = miner.measures(rules)
+    kinds = np.array(["implies", "equivalent", "soft"], dtype=object)
     if convention == "paper":  # the same inclusions, read the other way round
-        if_item, then_item, counts = then_item, if_item, counts.swapped()
+        if_item, then_item = then_item, if_item
+        counts["le"], counts["like"], counts["like_other"] = (
+            counts[name] for name in ("ge", "like_other", "like")
+        )
         measures = model_measures(
             measures["consequent support"],
             measures["antecedent support"],
             measures["support"],
             rules["kind"] == EQUIVALENT,
         )
+        kinds[IMPLIES] = "converse"
     columns = {
         "if_item": ids.values[if_item],
         "then_item": ids.values[then_item],
-        "kind": KINDS[rules["kind"]],
+        "kind": kinds[rules["kind"]],
         "surprise": rules["surprise"],
         **measures,
         **evidence_measures(counts),

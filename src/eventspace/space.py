@@ -73,7 +73,9 @@ class Space:
 
 def known_position(ids: Ids, wanted: Any, what: str) -> int:
     """The position of one id; an unknown one is an error that names the nearest."""
-    position = int(ids.positions([wanted])[0]) if isinstance(wanted, Hashable) else -1
+    if not isinstance(wanted, Hashable):
+        raise ValueError(f"The id of one {what} is wanted, not {wanted!r}.")
+    position = int(ids.positions([wanted])[0])
     if position < 0:
         raise ValueError(f"The model knows no {what} {wanted!r}{_nearest(ids, wanted)}")
     return position
