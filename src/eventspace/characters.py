@@ -7,7 +7,7 @@ means of items and users explain: the t-statistic of that slope, kept where the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from eventspace.codes import unpack
 from eventspace.evidence import deviations
+from eventspace.measures import SHRINKAGE
 from eventspace.space import Space
 from eventspace.tables.frames import data_frame
 
@@ -35,7 +36,7 @@ class Characters:
     """
 
     space: Space
-    tags: Mapping[Any, Any] | None = None
+    tags: Any = None
 
     @cached_property
     def slopes(self) -> Floats:
@@ -47,11 +48,13 @@ class Characters:
 
     @cached_property
     def _distinctions(self) -> tuple[list[Hashable], Floats]:
-        """Names, and how much each distinguishes each event: of items, or of tags."""
+        """Names of items or of tags, and how much each distinguishes each event, 0 if hardly."""
         ids, inside = self.space.observations.item_ids, unpack(self.space.sets, self.space.n_events)
         if self.tags is None:
-            agreeing = np.where(inside, np.maximum(self.slopes, 0), np.minimum(self.slopes, 0))
-            return list(ids), agreeing
+            told = np.abs(self.slopes) > SIGNIFICANT
+            agreeing = told & (inside == (self.slopes > 0))
+            known = self.space.ratings / (self.space.ratings + SHRINKAGE)
+            return list(ids), np.where(agreeing, self.slopes * known[:, None], 0.0)
         members: dict[Hashable, list[int]] = {}
         for position, item in enumerate(ids):
             for tag in _tags_of(self.tags.get(item)):
@@ -59,7 +62,8 @@ class Characters:
         sums = [
             self.slopes[tagged].sum(axis=0) / np.sqrt(len(tagged)) for tagged in members.values()
         ]
-        return list(members), np.reshape(sums, (len(members), self.space.n_events))
+        distinctions = np.reshape(sums, (len(members), self.space.n_events))
+        return list(members), np.where(np.abs(distinctions) > SIGNIFICANT, distinctions, 0.0)
 
     def likes(self, event: int, n: int) -> list[Hashable]:
         """The n items or tags that the event likes most, in comparison."""
@@ -73,7 +77,7 @@ class Characters:
         names, distinctions = self._distinctions
         value = sign * distinctions[:, event]
         best = np.argsort(-value, kind="stable")[:n]
-        return [names[k] for k in best if value[k] > SIGNIFICANT]
+        return [names[k] for k in best if value[k] > 0]
 
     @cached_property
     def labels(self) -> list[str]:

@@ -18,11 +18,13 @@ SEED = 0
 PENALTIES = (30.0, 60.0, 120.0)
 N_EVENTS = 16
 STARS = (0.5, 5.0)
+LIKE = 4.0
+SHOWN = 10  # rules, and events
 WELL_RATED = 50  # ratings of a film that well identify its set of 16 events
 
 
 def run(output: Path, console: Console) -> None:
-    """Split, choose the penalty on validation data, fit, compare, recommend, save."""
+    """Split, choose the penalty on validation data, fit, compare, reason, recommend, save."""
     ratings = movielens_small()
     part = np.random.default_rng(SEED).random(len(ratings))
     test, rest = ratings[part < 0.1], ratings[part >= 0.1]
@@ -57,13 +59,47 @@ def run(output: Path, console: Console) -> None:
         )
     console.print(f"\nFitted in {seconds:.1f} s.", table)
 
+    genres = ratings.drop_duplicates("item").set_index("item")["genres"]
+    show_events(model, genres, console)
+    show_rules(model, test, console)
     user = int(rest["user"].value_counts().index[rest["user"].nunique() // 2])
     best_films = model.recommend(user, 5, min_evidence=WELL_RATED)
     console.print(f"\nFor user {user}, of the films with {WELL_RATED} ratings or more:")
     for film in best_films.itertuples():
         console.print(f"  {film.probability:.2f}  {film.item}", highlight=False)
+    console.print("\nWhy the first of these:")
+    why = model.explain(user, best_films["item"].iloc[0], genres)
+    console.print(str(why), highlight=False)
     model.save(output)
     console.print(f"\nWritten: {output}. Look at it with: eventspace info {output}")
+
+
+def show_events(model: KolmogorovModel, genres: pd.Series[str], console: Console) -> None:
+    """The heaviest events, by genres and by films."""
+    events = model.events(genres)
+    events["films"] = model.events()["label"]
+    table = Table("event", "mass", "genres", "films", title="The heaviest events")
+    for event in events.head(SHOWN).itertuples():
+        table.add_row(str(event.event), f"{event.mass:.1%}", event.label, event.films)
+    console.print("", table)
+
+
+def show_rules(model: KolmogorovModel, test: pd.DataFrame, console: Console) -> None:
+    """The first rules, and what the few held-out ratings of both films say of each."""
+    held_out = test[["user", "item", "rating"]]
+    found = model.rules(held_out, top=SHOWN, min_evidence=WELL_RATED, like=LIKE)
+    table = Table(
+        *("whoever likes", "", "likes", "users", "like", "anyway"),
+        title="The most surprising rules; on the right, held-out users who rated both, and how many "
+        f"gave {LIKE:g} stars to the second: of those who did to the first, and of all",
+    )
+    for rule in found.itertuples():
+        arrow = "<=>" if rule.kind == "equivalent" else "=>"
+        rates = (
+            "-" if np.isnan(rate) else f"{rate:.0%}" for rate in (rule.like_rate, rule.base_rate)
+        )
+        table.add_row(rule.if_item, arrow, rule.then_item, str(rule.users), *rates)
+    console.print("", table)
 
 
 def fitted(ratings: pd.DataFrame, penalty: float) -> KolmogorovModel:

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 Floats = NDArray[np.float64]
 
 Z = 1.959964  # of a normal law, 95 % lies within so many standard deviations
-SHRINKAGE = 20  # users without agreement that a correlation of few is drawn to zero by
+SHRINKAGE = 20  # what few users say is drawn to zero as by so many who say nothing
 
 
 def model_measures(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -176,7 +176,7 @@ class Reasoning:
         check_is_fitted(self)
         return Order.of(self._space(), min_evidence)
 
-    def events(self, tags: Mapping[Any, Any] | None = None) -> Any:
+    def events(self, tags: Any = None) -> Any:
         """The elementary events: a DataFrame with their mass, label and most telling items.
 
         An event's label names the items whose ratings most rise with its mass, beyond the means
@@ -186,12 +186,12 @@ class Reasoning:
         check_is_fitted(self)
         return self._characters(tags).table()
 
-    def explain(self, user: Any, item: Any, tags: Mapping[Any, Any] | None = None) -> Explanation:
+    def explain(self, user: Any, item: Any, tags: Any = None) -> Explanation:
         """Why a prediction is what it is, as text and tables; ``tags`` as in :meth:`events`."""
         check_is_fitted(self)
         return Explanation.of(self._characters(tags), user, item)
 
-    def _characters(self, tags: Mapping[Any, Any] | None) -> Characters:
+    def _characters(self, tags: Any) -> Characters:
         ids = self.observations_.item_ids
         if tags is not None and not hasattr(tags, "keys"):
             raise ValueError(
