@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench reproduce clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -27,8 +27,11 @@ $(VENV)/bench: $(VENV)/installed
 	touch $@
 
 bench: $(VENV)/bench
-	for name in start_up paper_split indicator_step fit; do \
+	for name in start_up paper_split indicator_step fit order rules; do \
 	  $(BIN)/python -m benchmarks.$$name || exit 1; done
+
+reproduce: $(VENV)/bench
+	$(BIN)/python -m reproduction.rules
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

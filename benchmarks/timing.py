@@ -18,7 +18,7 @@ RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 PACKAGES = (
     "eventspace", "numpy", "scipy", "numba", "scikit-learn",
-    "scikit-surprise", "cornac", "lenskit", "clarabel", "scs",
+    "scikit-surprise", "cornac", "lenskit", "clarabel", "scs", "mlxtend",
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovModel, Observations, characters
 from eventspace.characters import Characters
 from tests.test_rules import random_model
 
@@ -106,6 +106,53 @@ def test_the_rules_of_an_explanation_bound_the_prediction(ratings) -> None:
     assert kinds == {"equivalent", "implies", "implied"}
 
 
+def test_nearest_rules_and_heaviest_events_come_first(ratings) -> None:
+    model = KolmogorovModel(12, n_init=1, n_iter=4, random_state=1).fit(ratings)
+    why = model.explain("u2", "i4")
+    assert why.events["mass"].is_monotonic_decreasing
+    masses = model.pmf_mean_[why.events["event"]]
+    assert_allclose(why.events["population"], masses)
+    own = model.event("i4")
+    for _, rules in why.rules.groupby("kind"):
+        distance = [(model.event(other) ^ own).probability() for other in rules["other_item"]]
+        assert distance == sorted(distance)
+    true = why.events[why.events["comes_true"]]
+    if len(true) > 4:
+        assert f"{true['mass'][4:].sum():.1%}  {len(true) - 4} more" in str(why)
+    assert why.user_ratings == (ratings["user"] == "u2").sum()
+    assert why.item_ratings == (ratings["item"] == "i4").sum()
+
+
+def test_labels_agree_with_the_sets(ratings) -> None:
+    model = KolmogorovModel(5, random_state=1).fit(ratings)
+    inside = dict(zip(model.item_ids_, model.indicators_, strict=True))
+    events = model.events()
+    assert events["likes"].map(len).sum() > 5
+    for d in range(5):
+        assert all(inside[item][d] for item in events["likes"][d])
+        assert not any(inside[item][d] for item in events["dislikes"][d])
+
+
+def test_tags_of_any_form_are_read() -> None:
+    model, *_ = random_model(1)
+    forms = {
+        "i0": " A | B |",
+        "i1": np.array(["A"]),
+        "i2": pd.NA,
+        "i4": ["B|C"],
+        "i5": None,
+        "i6": 7,
+    }
+    members: dict = {}
+    for item, value in forms.items():
+        for tag in characters._tags_of(value):
+            members.setdefault(tag, []).append(item)
+    assert members == {"A": ["i0", "i1"], "B": ["i0", "i4"], "C": ["i4"], 7: ["i6"]}
+    twice = pd.Series(["A", "B"], index=["i0", "i0"])
+    assert len(model.events(twice)) == 4
+    assert (model.events()["items"] <= (np.diff(model.observations_.by_item.ptr) > 0).sum()).all()
+
+
 def test_users_that_are_numbers_and_chances_read_well() -> None:
     model = KolmogorovModel(2, random_state=0).fit(np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]))
     text = str(model.explain(1, 0))
@@ -135,6 +182,7 @@ def test_mistakes_are_named() -> None:
         assert "\n" not in str(caught.value)
     for tags, message in (
         ("genres", "tags is a str: it maps items to tags"),
+        (pd.DataFrame({"i0": [1]}), "tags is a DataFrame: it maps items to tags"),
         ({"Alien": "Horror"}, "tags has none of the model's items as a key, such as 'i0'"),
     ):
         with pytest.raises(ValueError, match=message):

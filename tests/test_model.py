@@ -406,9 +406,10 @@ def test_a_model_from_given_parts_predicts_and_is_saved(tmp_path) -> None:
     model.fold_in(pd.DataFrame({"user": ["eve"], "item": ["y"], "value": [0.9]}))
     assert model.predict((["eve"], ["y"]))[0] > 0.5
     for bad_theta, bad_psi, message in (
-        (theta[:1], psi, r"pmf has the shape \(1, 3\): it needs 2 rows"),
-        (theta, [[0, 1], [1, 1]], r"indicators has the shape \(2, 2\)"),
+        (theta[:1], psi, r"pmf has the shape \(1, 3\); \(2, 3\) is wanted"),
+        (theta, [[0, 1], [1, 1]], r"indicators has the shape \(2, 2\); \(2, 3\) is wanted"),
         ([[0.5, 0.3, 0.5], theta[1]], psi, "non-negative and add up to 1"),
+        ([[1.5, -0.5, 0.0], theta[1]], psi, "non-negative and add up to 1"),
         (theta, [[0, 0.5, 0], psi[1]], "indicators must be 0 or 1"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -89,7 +89,7 @@ def test_classes_are_the_distinct_sets_the_smaller_before_the_larger(psi) -> Non
 @settings(deadline=None)
 def test_influence(psi) -> None:
     codes, A = pack(psi), naive.adjacency(psi)
-    assert_array_equal(inclusion.influence(codes), naive.influence(A))
+    assert_array_equal(inclusion.influence(Classes(codes)), naive.influence(A))
     classes = Classes(codes)
     for below in BELOW:
         if below is not inclusion.below_by_table or is_small(classes):
@@ -144,7 +144,7 @@ def test_all_subsets_of_nine_events(covers) -> None:
     assert (np.bitwise_count(added) == 1).all()
     assert (classes.codes[upper] > classes.codes[lower]).all()
     below = 2.0 ** np.bitwise_count(codes[:, 0])
-    assert_array_equal(inclusion.influence(codes), (below - 1) / 512)
+    assert_array_equal(inclusion.influence(Classes(codes)), (below - 1) / 512)
 
 
 @pytest.mark.parametrize("covers", COVERS)

@@ -29,9 +29,11 @@ def random_model(seed: int, n_events: int = 4, n_items: int = 9, empty: bool = T
     if empty:
         psi[1], psi[2] = False, True
     theta = rng.dirichlet(np.ones(n_events), n_users)
-    theta[:, 0] = 0  # an event that never occurs
+    if n_events > 1:
+        theta[:, 0] = 0  # an event that never occurs
     theta /= theta.sum(axis=1, keepdims=True)
     seen = rng.random((n_users, n_items)) < 0.6
+    seen[-1] = False  # a user without ratings
     seen[:, 3] = False  # an item without ratings
     seen[0, 0] = True
     stars = rng.integers(1, 6, (n_users, n_items)).astype(float)
@@ -101,9 +103,12 @@ def pairs(frame) -> list[tuple[str, str]]:
     st.integers(1, 6),
     st.sampled_from([0.0, 0.3]),
     st.sampled_from([1.0, 0.9, 0.5]),
+    st.sampled_from([1, 2, 4, 9, 33, 64]),
 )
-def test_every_rule_and_every_measure(seed, min_evidence, min_support, min_confidence) -> None:
-    model, theta, psi, table = random_model(seed)
+def test_every_rule_and_every_measure(
+    seed, min_evidence, min_support, min_confidence, n_events
+) -> None:
+    model, theta, psi, table = random_model(seed, n_events)
     options = {
         "min_evidence": min_evidence,
         "min_support": min_support,
@@ -186,8 +191,54 @@ def test_the_rules_of_an_item_are_those_that_name_it(seed) -> None:
     assert len(both) == len(named)
     for name in ("agreement", "like_rate", "base_rate", "surprise", "confidence"):
         assert_allclose(both[f"{name}_x"], both[f"{name}_y"], rtol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_rules_of_an_item_are_folded_on_both_sides(seed) -> None:
+    model, _, psi, _ = random_model(seed, n_items=14)
+    sets = {f"i{i}": frozenset(np.flatnonzero(row[1:])) for i, row in enumerate(psi)}
+    everything = model.rules(item="i0", top=None, fold=False)
+    above = [sets[b] for a, b in pairs(everything) if a == "i0" and sets[b] != sets[a]]
+    below = [sets[a] for a, b in pairs(everything) if b == "i0" and sets[b] != sets[a]]
     folded = model.rules(item="i0", top=None)
-    assert set(pairs(folded)) <= set(pairs(found))
+    kept = pairs(folded[folded["kind"] == "implies"])
+    assert sorted(map(sorted, (sets[b] for a, b in kept if a == "i0"))) == sorted(
+        map(sorted, {s for s in above if not any(t < s for t in above)})
+    )
+    assert sorted(map(sorted, (sets[a] for a, b in kept if b == "i0"))) == sorted(
+        map(sorted, {s for s in below if not any(t > s for t in below)})
+    )
+    equal = {b for a, b in pairs(everything) if a == "i0" and sets[a] == sets[b]}
+    assert pairs(folded[folded["kind"] == "equivalent"]) == [
+        pair for pair in pairs(folded) if pair[1] in equal
+    ]
+    assert {b for _, b in pairs(folded) if b in equal} == equal
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_soft_rules_are_one_a_pair_of_classes(seed) -> None:
+    model, _, psi, _ = random_model(seed, n_items=14)
+    code = {f"i{i}": tuple(row[1:]) for i, row in enumerate(psi)}
+    everything = model.rules(top=None, fold=False, min_confidence=0.4)
+    folded = model.rules(top=None, min_confidence=0.4)
+    soft = [(code[a], code[b]) for a, b in pairs(folded[folded["kind"] == "soft"])]
+    assert len(soft) == len(set(soft))
+    all_soft = pairs(everything[everything["kind"] == "soft"])
+    assert set(soft) == {(code[a], code[b]) for a, b in all_soft}
+
+
+def test_rules_follow_a_model_that_changes(ratings) -> None:
+    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    before, alien = model.rules(top=None), model.event("i0")
+    model.fold_in(pd.DataFrame({"user": ["new"] * 2, "item": ["i0", "i1"], "rating": [5, 1]}))
+    assert_allclose(model.event("i0").probability("new"), model.predict((["new"], ["i0"]))[0])
+    assert model.rules(top=None)["users"].sum() > before["users"].sum()
+    model.set_params(random_state=9).fit(ratings.assign(rating=6 - ratings["rating"]))
+    assert not before.equals(model.rules(top=None))
+    with pytest.raises(ValueError, match="fitted again or folded"):
+        _ = alien <= model.event("i0")
 
 
 @settings(max_examples=10, deadline=None)
@@ -222,6 +273,9 @@ def test_the_toy_example_of_the_paper_in_both_conventions() -> None:
     assert (paper["if_item"], paper["then_item"], paper["kind"]) == ("2", "1", "converse")
     assert_allclose(paper["confidence"], 0.2 / 0.35)
     assert paper["agreement"] == 0
+    same = KolmogorovModel.from_parts(theta, [[0, 1, 0], [0, 1, 0]], p)
+    both_ways = same.rules(convention="paper").iloc[0]
+    assert (both_ways["kind"], both_ways["confidence"]) == ("equivalent", 1)
     one, two = model.event("1"), model.event("2")
     assert one <= two
     assert_allclose(one.given(two).probability("user 1"), 0.6)  # not 1, as the paper says
@@ -265,6 +319,10 @@ def test_a_like_is_above_the_mean_unless_said_otherwise(ratings) -> None:
     above = ratings["rating"][ratings["rating"] > ratings["rating"].mean()].min()
     pd.testing.assert_frame_equal(model.rules(), model.rules(like=above))
     assert not model.rules().equals(model.rules(like=above + 1))
+    table = pd.DataFrame({"user": list("aabb"), "item": list("xyxy"), "rating": [1, 3, 3, 5]})
+    few = KolmogorovModel.from_parts([[1.0]] * 2, [[1]] * 2, table).rules(top=None, fold=False)
+    at_the_mean = few[few["if_item"] == "y"].iloc[0]  # a's 3 is no like of y, nor b's 3 of x
+    assert (at_the_mean["base_rate"], at_the_mean["like_rate"]) == (0, 0)
 
 
 def test_stability_is_the_part_of_restarts_in_which_the_rule_holds(ratings) -> None:
@@ -275,7 +333,11 @@ def test_stability_is_the_part_of_restarts_in_which_the_rule_holds(ratings) -> N
         for k in range(4)
     ]
     for row in found.itertuples():
-        held = [fit.event(row.if_item) <= fit.event(row.then_item) for fit in fits]
+        both = [(fit.event(row.if_item), fit.event(row.then_item)) for fit in fits]
+        held = [
+            a.probability() > 0 and (a == b if row.kind == "equivalent" else a <= b)
+            for a, b in both
+        ]
         assert row.stability == np.mean(held)
     plain = model.rules(top=None, fold=False).set_index(["if_item", "then_item"])["surprise"]
     found = found.set_index(["if_item", "then_item"])
@@ -321,6 +383,8 @@ def test_no_rules_are_an_empty_table() -> None:
         ({"like": "4"}, "like='4' must be a number"),
         ({"sort": "stability"}, "sort='stability' needs restarts=10"),
         ({"convention": "paper", "min_confidence": 0.5}, "restates proved rules"),
+        ({"convention": "paper", "sort": "confidence"}, "proved rules all have 1"),
+        ({"like": math.nan}, "like=nan must be a number"),
         ({"X": "i1"}, r"'i1' is an item, not a table: rules\(item='i1'\)"),
         ({"X": (["a"], ["Alien"], [3])}, "None of the items of the table is one of the model's"),
         ({"restarts": -1}, "restarts=-1 must be"),

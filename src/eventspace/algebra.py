@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eventspace.codes import Codes, unpack
+from eventspace.codes import Codes, inside, sizes, unpack
 from eventspace.parameters import check_whole
 from eventspace.space import Floats, Space, known_positions
 from eventspace.tables.frames import data_frame
@@ -185,8 +185,8 @@ class Event:
         """The items with an inner set, not empty, that lies inside the outer one."""
         check_whole("min_evidence", min_evidence, 1)
         space, known = self.space, self.space.observations
-        inside = inner.any(axis=-1) & ~(inner & ~outer).any(axis=-1)
-        items = np.flatnonzero(inside & (space.ratings >= min_evidence))
+        listed = inner.any(axis=-1) & inside(inner, outer)
+        items = np.flatnonzero(listed & (space.ratings >= min_evidence))
         p = _shares(space.mass, space.sets[items], space.occurring)
         order = np.lexsort((-space.ratings[items], -p))
         ids, ratings = known.item_ids.values[items[order]], space.ratings[items[order]]
@@ -197,7 +197,7 @@ class Event:
         return "".join(self.expression.texts())
 
     def __repr__(self) -> str:
-        events = int(np.bitwise_count(self.code).sum())
+        events = int(sizes(self.code))
         return (
             f"Event({self.expression.beginning()}: {events} of {self.space.n_events} events, "
             f"{self.probability():.1%} of the population)"

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numba import njit
 from numpy.typing import NDArray
 
@@ -56,8 +57,9 @@ class Characters:
             known = self.space.ratings / (self.space.ratings + SHRINKAGE)
             return list(ids), np.where(agreeing, self.slopes * known[:, None], 0.0)
         members: dict[Hashable, list[int]] = {}
-        for position, item in enumerate(ids):
-            for tag in _tags_of(self.tags.get(item)):
+        tags = dict(self.tags.items())
+        for position in np.flatnonzero(self.space.ratings).tolist():
+            for tag in _tags_of(tags.get(ids[position])):
                 members.setdefault(tag, []).append(position)
         sums = [
             self.slopes[tagged].sum(axis=0) / np.sqrt(len(tagged)) for tagged in members.values()
@@ -122,12 +124,13 @@ class Characters:
         return data_frame(columns, space.observations.library)
 
 
-def _tags_of(value: Any) -> Iterable[Hashable]:
+def _tags_of(value: Any) -> list[Hashable]:
+    """The tags in a value: text is split at "|", what is missing has none."""
     if isinstance(value, str):
-        return value.split("|")
-    if value is None or value != value:  # missing, or not a number
-        return ()
-    return value if isinstance(value, Iterable) else (value,)
+        return [tag.strip() for tag in value.split("|") if tag.strip()]
+    if isinstance(value, Iterable):
+        return [tag for part in value for tag in _tags_of(part)]
+    return [] if pd.isna(value) else [value]
 
 
 @njit(cache=True, nogil=True)

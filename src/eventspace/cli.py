@@ -101,23 +101,23 @@ def rules(
         like=like,
         restarts=restarts,
     )
-    columns = {name: list(found[name]) for name in found.columns}
-    if not sys.stdout.isatty():
-        from eventspace.tables.frames import data_frame
+    import narwhals as nw
 
-        data_frame(columns, "pandas").to_csv(sys.stdout, index=False)
+    frame = nw.from_native(found, eager_only=True).to_pandas()
+    if not sys.stdout.isatty():
+        frame.to_csv(sys.stdout, index=False)
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table as RichTable
 
     names = ["surprise", "users", "like_rate", "base_rate"]
     names += ["stability"] if restarts else []
     shown = RichTable("if", "", "then", *(name.replace("_rate", "") for name in names))
     arrows = {"implies": "=>", "equivalent": "<=>", "soft": "~>"}
-    for k in range(len(columns["kind"])):
-        numbers = (f"{columns[name][k]:.3g}" for name in names)
-        arrow = arrows[columns["kind"][k]]
-        shown.add_row(str(columns["if_item"][k]), arrow, str(columns["then_item"][k]), *numbers)
+    for _, row in frame.iterrows():
+        titles = escape(str(row["if_item"])), arrows[row["kind"]], escape(str(row["then_item"]))
+        shown.add_row(*titles, *(f"{row[name]:.3g}" for name in names))
     Console().print(shown)
 
 

@@ -24,3 +24,22 @@ def unpack(codes: Codes, n_events: int) -> NDArray[np.bool_]:
     bytes_ = np.ascontiguousarray(codes, dtype="<u8").view(np.uint8)
     bits = np.unpackbits(bytes_, axis=1, count=n_events, bitorder="little")
     return bits.view(np.bool_)
+
+
+def inside(lower: Codes, upper: Codes) -> NDArray[np.bool_]:
+    """Whether one set lies inside another, along the last axis; one of the two may be many."""
+    return ~np.asarray((lower & ~upper).any(axis=-1))
+
+
+def sizes(codes: Codes) -> NDArray[np.int64]:
+    """How many events each set has."""
+    return np.asarray(np.bitwise_count(codes).sum(axis=-1, dtype=np.int64))
+
+
+def masses(codes: Codes, mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mass of each set; events are added in one order, so that no superset has less."""
+    total = np.zeros(len(codes))
+    for event, m in enumerate(mass):
+        word, bit = divmod(event, WORD)
+        total += m * (codes[:, word] >> np.uint64(bit) & np.uint64(1))
+    return total

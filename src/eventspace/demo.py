@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from eventspace.datasets import movielens_small
@@ -69,7 +70,7 @@ def run(output: Path, console: Console) -> None:
         console.print(f"  {film.probability:.2f}  {film.item}", highlight=False)
     console.print("\nWhy the first of these:")
     why = model.explain(user, best_films["item"].iloc[0], genres)
-    console.print(str(why), highlight=False)
+    console.print(escape(str(why)), highlight=False)
     model.save(output)
     console.print(f"\nWritten: {output}. Look at it with: eventspace info {output}")
 
@@ -80,7 +81,9 @@ def show_events(model: KolmogorovModel, genres: pd.Series[str], console: Console
     events["films"] = model.events()["label"]
     table = Table("event", "mass", "genres", "films", title="The heaviest events")
     for event in events.head(SHOWN).itertuples():
-        table.add_row(str(event.event), f"{event.mass:.1%}", event.label, event.films)
+        table.add_row(
+            str(event.event), f"{event.mass:.1%}", escape(event.label), escape(event.films)
+        )
     console.print("", table)
 
 
@@ -90,7 +93,7 @@ def show_rules(model: KolmogorovModel, test: pd.DataFrame, console: Console) -> 
     found = model.rules(held_out, top=SHOWN, min_evidence=WELL_RATED, like=LIKE)
     table = Table(
         *("whoever likes", "", "likes", "users", "like", "anyway"),
-        title="The most surprising rules; on the right, held-out users who rated both, and how many "
+        title="The most surprising rules; on the right, held-out users of both, and how many "
         f"gave {LIKE:g} stars to the second: of those who did to the first, and of all",
     )
     for rule in found.itertuples():
@@ -98,7 +101,7 @@ def show_rules(model: KolmogorovModel, test: pd.DataFrame, console: Console) -> 
         rates = (
             "-" if np.isnan(rate) else f"{rate:.0%}" for rate in (rule.like_rate, rule.base_rate)
         )
-        table.add_row(rule.if_item, arrow, rule.then_item, str(rule.users), *rates)
+        table.add_row(escape(rule.if_item), arrow, escape(rule.then_item), str(rule.users), *rates)
     console.print("", table)
 
 

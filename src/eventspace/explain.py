@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace.characters import Characters
-from eventspace.codes import unpack
+from eventspace.codes import inside, masses, unpack
 from eventspace.space import Space
 from eventspace.tables.frames import data_frame
 
@@ -68,6 +68,16 @@ class Explanation:
         """The prediction in the unit of the table."""
         return float(self._space.observations.from_unit(self.probability))
 
+    @property
+    def user_ratings(self) -> int:
+        """How many ratings the user has given."""
+        return len(self._ratings)
+
+    @property
+    def item_ratings(self) -> int:
+        """How many ratings the item has."""
+        return int(self._space.ratings[self.item_at])
+
     @cached_property
     def events(self) -> Any:
         """A row an event: the user's mass of it, the population's, whether the item comes true."""
@@ -116,8 +126,8 @@ class Explanation:
         space, item = self._space, self.item_at
         others = np.array([other for other in self._ratings if other != item], dtype=np.int64)
         sets, code = space.sets[others], space.sets[item]
-        implies, implied = ~(sets & ~code).any(axis=1), ~(code & ~sets).any(axis=1)
-        distance = unpack(sets ^ code, space.n_events) @ space.mass
+        implies, implied = inside(sets, code), inside(code, sets)
+        distance = masses(sets ^ code, space.mass)
         kinds = np.where(implies & implied, 0, np.where(implies, 1, 2))
         telling = sets.any(axis=1) & (sets != space.occurring).any(axis=1)
         order = np.lexsort((-space.ratings[others], distance, kinds))
@@ -133,22 +143,22 @@ class Explanation:
         lines = [
             f"{who} and {item}: {self.probability:.1%}{'' if (lo, hi) == (0, 1) else unit}. "
             f"In the population: {self.population:.1%}.",
-            f"It comes true in these events ({self.probability:.1%} of {who}'s mass):",
-            *self._lines_of_events(True),
-            f"It does not in these ({abs(1 - self.probability):.1%}):",
-            *self._lines_of_events(False),
+            *self._lines_of_events(f"It comes true in these events, of {who}'s mass", True),
+            *self._lines_of_events("It does not in these", False),
             *self._lines_of_rules(who),
-            f"Evidence: {len(self._ratings):,} ratings by {who}, "
-            f"{self._space.ratings[self.item_at]:,} of {item}",
+            f"Evidence: {self.user_ratings:,} rating{'s' * (self.user_ratings != 1)} by {who}, "
+            f"{self.item_ratings:,} of {item}",
         ]
         own = self._ratings.get(self.item_at)
-        lines[-1] += "." if own is None else f"; {who} gave it {own:.3g}."
+        lines[-1] += "." if own is None else f"; {who} gave it {own:g}."
         return "\n".join(lines)
 
     __repr__ = __str__
 
-    def _lines_of_events(self, comes_true: bool) -> list[str]:
+    def _lines_of_events(self, title: str, comes_true: bool) -> list[str]:
         side = self._heaviest[self._comes_true[self._heaviest] == comes_true]
+        if not side.size:
+            return []
         mass, population = self._pmf, self._space.mass
         lines = [
             f"  {mass[d]:>6.1%}  event {d}, {population[d]:.1%} of the population: "
@@ -156,7 +166,8 @@ class Explanation:
             for d in side[:SHOWN]
         ]
         rest = side[SHOWN:]
-        return [*lines, f"  {mass[rest].sum():>6.1%}  {len(rest)} more"] if rest.size else lines
+        lines += [f"  {mass[rest].sum():>6.1%}  {len(rest)} more"] if rest.size else []
+        return [f"{title} ({mass[side].sum():.1%}):", *lines]
 
     def _lines_of_rules(self, who: str) -> list[str]:
         kinds, others = self._rules
@@ -164,7 +175,7 @@ class Explanation:
         p = unpack(self._space.codes[others], self._space.n_events) @ self._pmf
         lines = [
             f"  {TEXTS[name].format(other=ids[others[k]], p=p[k])}"
-            f" ({who} gave it {self._ratings[int(others[k])]:.3g})"
+            f" ({who} gave it {self._ratings[int(others[k])]:g})"
             for number, name in enumerate(KINDS)
             for k in np.flatnonzero(kinds == number)[:SHOWN_RULES].tolist()
         ]

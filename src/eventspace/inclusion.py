@@ -63,10 +63,9 @@ class Classes:
         return unpack(self.codes, n_bits)[:, varying]
 
 
-def influence(codes: Codes) -> NDArray[np.float64]:
+def influence(classes: Classes) -> NDArray[np.float64]:
     """The paper's beta: the part of the items that imply each item, itself not counted."""
-    classes = Classes(codes)
-    return (below(classes)[classes.of_item] - 1) / len(codes)
+    return (below(classes)[classes.of_item] - 1) / len(classes.of_item)
 
 
 def below(classes: Classes) -> Positions:

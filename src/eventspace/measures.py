@@ -80,16 +80,18 @@ def log_chance(
     """
     if not len(lower):
         return np.zeros(0)
+    log_factorial = gammaln(np.arange(1, n_events + 2))
+
+    def log_choose(n: Any, k: Any) -> Floats:
+        possible = (k >= 0) & (k <= n)
+        k = np.where(possible, k, 0)
+        ways = log_factorial[n] - log_factorial[k] - log_factorial[n - k]
+        return np.where(possible, ways, -np.inf)
+
     most = np.minimum(lower, upper)
     total = np.zeros(len(lower))
     for extra in range(int((most - common).max()) + 1):
         k = np.minimum(common + extra, most)
-        one = _log_choose(upper, k) + _log_choose(n_events - upper, lower - k)
-        total += np.where(common + extra <= most, np.exp(one - _log_choose(n_events, lower)), 0.0)
+        one = log_choose(upper, k) + log_choose(n_events - upper, lower - k)
+        total += np.where(common + extra <= most, np.exp(one - log_choose(n_events, lower)), 0.0)
     return np.minimum(np.log10(total), 0.0)
-
-
-def _log_choose(n: Any, k: Any) -> Floats:
-    with np.errstate(invalid="ignore"):
-        value = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return np.where((k >= 0) & (k <= n), value, -np.inf)

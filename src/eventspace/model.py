@@ -214,8 +214,9 @@ class KolmogorovModel(Prediction, Reasoning, TransformerMixin, BaseEstimator):  
             ("pmf", theta, observations.n_users),
             ("indicators", psi, observations.n_items),
         ):
-            if part.ndim != 2 or part.shape != (rows, theta.shape[-1]):
-                raise ValueError(f"{name} has the shape {part.shape}: it needs {rows} rows.")
+            wanted = (rows, theta.shape[-1])
+            if part.shape != wanted:
+                raise ValueError(f"{name} has the shape {part.shape}; {wanted} is wanted.")
         if (theta < 0).any() or not np.allclose(theta.sum(axis=1), 1, rtol=0, atol=1e-6):
             raise ValueError("Each row of pmf must be non-negative and add up to 1.")
         if not np.isin(psi, (0, 1)).all():

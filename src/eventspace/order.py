@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace.codes import WORD, Codes
-from eventspace.inclusion import Classes, Positions, below, covers
+from eventspace.codes import Codes, inside, masses
+from eventspace.inclusion import Classes, Positions, covers, influence
 from eventspace.parameters import check_whole
 from eventspace.space import Space
 from eventspace.tables.frames import data_frame
@@ -28,13 +28,18 @@ class Order:
     """
 
     space: Space
-    items: Positions  # that take part, in their order in the space
+    min_evidence: int
+
+    @cached_property
+    def items(self) -> Positions:
+        """Those that take part, in their order in the space."""
+        return np.flatnonzero(self.space.ratings >= self.min_evidence)
 
     @classmethod
     def of(cls, space: Space, min_evidence: int = 1) -> Self:
         """The order of the items with at least ``min_evidence`` ratings."""
         check_whole("min_evidence", min_evidence, 1)
-        return cls(space, np.flatnonzero(space.ratings >= min_evidence))
+        return cls(space, min_evidence)
 
     def adjacency(self) -> NDArray[np.bool_]:
         """The paper's A, items x items: A[i, j] if j implies i. Every item implies itself.
@@ -44,7 +49,7 @@ class Order:
         sets = self._sets
         A = np.empty((len(sets), len(sets)), dtype=np.bool_)
         for i in range(len(sets)):
-            A[i] = _inside(sets, sets[i])
+            A[i] = inside(sets, sets[i])
         return A
 
     def influence(self) -> Any:
@@ -52,7 +57,7 @@ class Order:
 
         A DataFrame: item, influence, ratings, class (of `classes`); the most influential first.
         """
-        beta = (below(self._classes)[self._classes.of_item] - 1) / len(self.items)
+        beta = influence(self._classes)
         ratings = self.space.ratings[self.items]
         order = np.lexsort((-ratings, -beta))
         return self._frame(
@@ -100,7 +105,7 @@ class Order:
         whether the two sets are the same. The closest in probability come first.
         """
         at = self._place(item)
-        return self._related(at, _inside(self._sets[at], self._classes.codes))
+        return self._related(at, inside(self._sets[at], self._classes.codes))
 
     def antecedents(self, item: Hashable) -> Any:
         """All that imply ``item``: the items whose sets lie inside its set.
@@ -108,7 +113,7 @@ class Order:
         A DataFrame as that of `consequents`.
         """
         at = self._place(item)
-        return self._related(at, _inside(self._classes.codes, self._sets[at]))
+        return self._related(at, inside(self._classes.codes, self._sets[at]))
 
     def __repr__(self) -> str:
         return f"Order({len(self.items)} items in {len(self._classes)} classes)"
@@ -129,12 +134,8 @@ class Order:
 
     @cached_property
     def _probabilities(self) -> Floats:
-        """Of each class's set; events are added in one order, so that no superset has less."""
-        total = np.zeros(len(self._classes))
-        for event, mass in enumerate(self.space.mass):
-            word, bit = divmod(event, WORD)
-            total += mass * (self._classes.codes[:, word] >> np.uint64(bit) & np.uint64(1))
-        return total
+        """Of each class's set."""
+        return masses(self._classes.codes, self.space.mass)
 
     def _related(self, at: int, related: NDArray[np.bool_]) -> Any:
         """The members of the related classes but for the item itself, the closest first."""
@@ -156,8 +157,8 @@ class Order:
         at = int(np.searchsorted(self.items, position))
         if at == len(self.items) or self.items[at] != position:
             raise ValueError(
-                f"Item {item!r} takes no part in this order: it has only "
-                f"{self.space.ratings[position]} of the ratings asked for by min_evidence."
+                f"Item {item!r} takes no part in this order: it has "
+                f"{self.space.ratings[position]} ratings, min_evidence is {self.min_evidence}."
             )
         return at
 
@@ -167,9 +168,3 @@ class Order:
 
     def _frame(self, **columns: Any) -> Any:
         return data_frame(columns, self.space.observations.library)
-
-
-def _inside(lower: Codes, upper: Codes) -> NDArray[np.bool_]:
-    """Whether one set lies inside another; one of the two may be many."""
-    inside: NDArray[np.bool_] = (lower & ~upper == 0).all(axis=-1)
-    return inside

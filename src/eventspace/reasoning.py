@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -81,7 +82,8 @@ class Reasoning:
             above the mean of the training data.
         fold : bool, default True
             Leave out what follows: of the rules between two classes of equivalent items, or
-            within one, only the first is kept, and none with a third class between.
+            within one, only the first is kept; "if A then C" goes where "if A then B" is listed
+            and the model proves "if B then C". With ``item``, all its equivalents are listed.
         restarts : int, default 0
             Fit so many times more, from other random starts, and give the part of these fits in
             which a rule holds as its ``stability``; the surprise is multiplied by it.
@@ -100,12 +102,15 @@ class Reasoning:
             (of those who like if_item, how many like then_item) with its Wilson interval from
             ``like_low`` to ``like_high``, and ``base_rate`` (how many like then_item anyway).
             ``correlation`` of the training ratings beyond the means of items and users.
-            ``chance``: how likely sets of these sizes have so much in common blindly.
+            Every rating counts alike, whatever its weight. ``chance``: how likely sets of these
+            sizes have so much in common blindly.
             ``surprise``: -log10(chance) x correlation, if positive and drawn to zero where few
             users rated both, x stability.
         """
         check_whole("top", 1 if top is None else top, 1)
         check_choice("sort", sort, mining.SORTS)
+        if sort == "confidence" and convention == "paper":
+            raise ValueError("sort='confidence' and convention='paper': proved rules all have 1.")
         if sort == "stability" and not restarts:
             raise ValueError("sort='stability' needs restarts=10, say: it is counted over them.")
         options = (min_evidence, min_support, min_confidence, like, fold, restarts, convention)
@@ -114,7 +119,7 @@ class Reasoning:
             blocks = iter([miner.of_item(miner.space.item(item))])
             found = mining.best(blocks, miner, top)
         else:
-            with bar("rules", len(miner.classes), self.verbose) as update:
+            with bar("rules", miner.n_classes, self.verbose) as update:
                 found = mining.best(_mined(miner, update), miner, top)
         return mining.table(found, miner, evidence, convention)
 
@@ -132,20 +137,21 @@ class Reasoning:
     ) -> Iterator[Any]:
         """All rules of :meth:`rules`, however many, as tables of some ten thousand in no order.
 
-        No more than one of these is held at a time.
+        Hardly more than one of these is held at a time.
         """
         options = (min_evidence, min_support, min_confidence, like, fold, restarts, convention)
         miner, evidence = self._miner(X, "surprise", *options)
 
         def tables() -> Iterator[Any]:
-            held: list[mining.Rules] = []
-            with bar("rules", len(miner.classes), self.verbose) as update:
+            held, n = [np.zeros(0, mining.RULE)], 0
+            with bar("rules", miner.n_classes, self.verbose) as update:
                 for block in _mined(miner, update):
                     held.append(block)
-                    if sum(map(len, held)) >= _BLOCK:
+                    n += len(block)
+                    if n >= _BLOCK:
                         yield mining.table(np.concatenate(held), miner, evidence, convention)
-                        held = []
-            if any(map(len, held)):
+                        held, n = [np.zeros(0, mining.RULE)], 0
+            if n:
                 yield mining.table(np.concatenate(held), miner, evidence, convention)
 
         return tables()
@@ -193,7 +199,7 @@ class Reasoning:
 
     def _characters(self, tags: Any) -> Characters:
         ids = self.observations_.item_ids
-        if tags is not None and not hasattr(tags, "keys"):
+        if tags is not None and not (hasattr(tags, "keys") and getattr(tags, "ndim", 1) == 1):
             raise ValueError(
                 f"tags is a {type(tags).__name__}: it maps items to tags, as a dict does, or a "
                 "Series with the items as its index."
@@ -225,8 +231,8 @@ class Reasoning:
             raise ValueError("convention='paper' restates proved rules: leave min_confidence at 1.")
         seen = self.observations_
         if like is None:
-            like = float(np.nextafter(seen.from_unit(seen.by_user.value.mean()), np.inf))
-        if not is_real(like):
+            like = _least_above_the_mean(seen)
+        elif not is_real(like) or math.isnan(like):
             raise ValueError(f"like={like!r} must be a number, in the unit of the table.")
         miner = mining.Miner(
             self._space(),
@@ -264,7 +270,9 @@ class Reasoning:
                 other = clone(self).set_params(
                     random_state=_SEED + k, n_init=1, warm_start=False, verbose=False
                 )
-                fits.append(other.fit(self.observations_)._space().sets)
+                if other.fit(self.observations_).interrupted_:
+                    raise KeyboardInterrupt
+                fits.append(other._space().sets)
                 update(k + 1, "")
         return fits
 
@@ -278,5 +286,12 @@ class Reasoning:
 
 def _mined(miner: mining.Miner, update: Any) -> Iterator[mining.Rules]:
     for k, members in enumerate(miner.classes):
-        yield miner.of_class(members)
+        yield from miner.of_class(members)
         update(k + 1, "")
+
+
+def _least_above_the_mean(seen: Observations) -> float:
+    """The least observed value above the mean, in the unit of the table; infinite without any."""
+    value = seen.by_user.value
+    above = value[value > value.mean(dtype=np.float64)]
+    return float(seen.from_unit(above.min())) if above.size else math.inf

@@ -6,7 +6,7 @@ If the set of j lies inside the set of i, then X_j = 1 implies X_i = 1 for every
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from eventspace.codes import Codes, unpack
+from eventspace.codes import Codes, inside, masses, sizes
 from eventspace.evidence import Evidence
 from eventspace.inclusion import Classes
 from eventspace.measures import evidence_measures, log_chance, model_measures, surprise
@@ -63,39 +63,60 @@ class Miner:
     fold: bool
 
     @cached_property
-    def probability(self) -> Floats:
-        """The population's probability of each item."""
-        return unpack(self.space.sets, self.space.n_events) @ self.space.mass
-
-    @cached_property
     def _sizes(self) -> NDArray[np.int64]:
-        return np.asarray(np.bitwise_count(self.space.sets).sum(axis=1, dtype=np.int64))
+        return sizes(self.space.sets)
 
     @cached_property
-    def classes(self) -> list[Positions]:
-        """The rated items, those with the same set together."""
-        rated = np.flatnonzero(self.space.ratings)
-        ptr, members = Classes(self.space.sets[rated]).members
-        return [rated[members[ptr[c] : ptr[c + 1]]] for c in range(len(ptr) - 1)]
+    def _classes(self) -> Classes:
+        return Classes(self.space.sets)
 
-    def of_class(self, members: Positions) -> Rules:
+    @property
+    def classes(self) -> Iterator[Positions]:
+        """The rated items, those with the same set together."""
+        ptr, items = self._classes.members
+        for c in range(len(self._classes)):
+            members = items[ptr[c] : ptr[c + 1]]
+            yield members[self.space.ratings[members] > 0]
+
+    @property
+    def n_classes(self) -> int:
+        """How many sets the items have."""
+        return len(self._classes)
+
+    def of_class(self, members: Positions) -> Iterator[Rules]:
         """The rules from the items of a class; folded, those that say something of their own.
 
-        These are one for each class of consequents, of which none follows from two others, and
-        the first of those between the members.
+        These are one for each class of consequents, if no third listed one lies between, and the
+        first of those among the members.
         """
-        others, support, included = self._partners(int(members[0]))
-        rules = np.concatenate([self._from(int(j), others, support, included) for j in members])
-        return self._folded(self._ranked(rules), "then_item") if self.fold else self._ranked(rules)
+        if not members.size:
+            return
+        partners = self._partners(int(members[0]))
+        held = np.zeros(0, RULE)
+        for item in members.tolist():
+            rules = self._ranked(self._from(item, *partners))
+            if not self.fold:
+                yield rules
+                continue
+            # of two equivalent items, the one with the lower ratings is to imply the other
+            rules = rules[(rules["kind"] != EQUIVALENT) | (rules["le"] >= rules["ge"])]
+            held = np.concatenate([held, rules])
+            if len(held) > POOL:
+                held = self._firsts(held, "then_item")
+        if self.fold:
+            yield self._least(self._firsts(held, "then_item"), "then_item")
 
     def of_item(self, item: int) -> Rules:
-        """The rules from an item and those to it."""
+        """The rules from an item and those to it, with all of its equivalents."""
         above = self._ranked(self._from(item, *self._partners(item)))
         below = self._from(item, *self._partners(item, swapped=True), swapped=True)
         below = self._ranked(below)
         if self.fold:
-            above = self._folded(above, "then_item")
-            below = self._folded(below[below["kind"] != EQUIVALENT], "if_item")  # above has these
+            equal = above[above["kind"] == EQUIVALENT]
+            above, below = (part[part["kind"] != EQUIVALENT] for part in (above, below))
+            above = self._least(self._firsts(above, "then_item"), "then_item")
+            below = self._least(self._firsts(below, "if_item"), "if_item")
+            above = np.concatenate([equal, above])
         return np.concatenate([above, below])
 
     def order(self, rules: Rules) -> Positions:
@@ -106,7 +127,8 @@ class Miner:
 
     def measures(self, rules: Rules) -> dict[str, Floats]:
         """The rules under the joint law."""
-        p_if, p_then = self.probability[rules["if_item"]], self.probability[rules["then_item"]]
+        p = self.space.probability
+        p_if, p_then = p[rules["if_item"]], p[rules["then_item"]]
         return model_measures(p_if, p_then, rules["support"], rules["kind"] != SOFT)
 
     def _partners(
@@ -116,16 +138,15 @@ class Miner:
 
         With the probability of both together, and whether the one set lies inside the other.
         """
-        sets, here, probability = self.space.sets, self.space.sets[item], self.probability
-        outside = sets & ~here if swapped else here & ~sets
-        included = ~outside.any(axis=1)
+        sets, here, probability = self.space.sets, self.space.sets[item], self.space.probability
+        included = inside(sets, here) if swapped else inside(here, sets)
         least = max(self.min_support, np.finfo(np.float64).tiny)
         if self.min_confidence == 1:
             listed = np.flatnonzero(included & (self.space.ratings > 0))
             support = probability[listed] if swapped else np.full(len(listed), probability[item])
         else:
             listed = np.flatnonzero(self.space.ratings)
-            support = unpack(sets[listed] & here, self.space.n_events) @ self.space.mass
+            support = masses(sets[listed] & here, self.space.mass)
             lower = probability[listed] if swapped else probability[item]
             sure = included[listed] | (support >= self.min_confidence * lower)
             listed, support = listed[sure], support[sure]
@@ -159,43 +180,44 @@ class Miner:
     def _ranked(self, rules: Rules) -> Rules:
         """The rules with what they are ranked by."""
         lower, upper = rules["if_item"], rules["then_item"]
-        common = np.bitwise_count(self.space.sets[lower] & self.space.sets[upper])
         rules["log_chance"] = log_chance(
-            int(np.bitwise_count(self.space.occurring).sum()),
+            int(sizes(self.space.occurring)),
             self._sizes[lower],
             self._sizes[upper],
-            common.sum(axis=1, dtype=np.int64),
+            sizes(self.space.sets[lower] & self.space.sets[upper]),
         )
-        rules["stability"] = self._stability(lower, upper)
+        rules["stability"] = self._stability(rules)
         rules["surprise"] = surprise(
             rules["log_chance"], rules["correlation"], rules["both"], rules["stability"]
         )
         return rules
 
-    def _stability(self, lower: Positions, upper: Positions) -> Floats:
-        """In what part of the other fits the inclusion holds; NaN where there are none."""
+    def _stability(self, rules: Rules) -> Floats:
+        """In what part of the other fits a rule, or an equivalence, holds; NaN without any."""
         if not self.restarts:
-            return np.full(len(lower), np.nan)
-        held = [~(sets[lower] & ~sets[upper]).any(axis=1) for sets in self.restarts]
+            return np.full(len(rules), np.nan)
+        lower, upper, equal = rules["if_item"], rules["then_item"], rules["kind"] == EQUIVALENT
+        held = [
+            inside(sets[lower], sets[upper])
+            & (inside(sets[upper], sets[lower]) | ~equal)
+            & sets[lower].any(axis=1)
+            for sets in self.restarts
+        ]
         return np.asarray(np.mean(held, axis=0))
 
-    def _folded(self, rules: Rules, side: str) -> Rules:
-        """The first rule of each class of the items on a side, if no third class lies between.
-
-        Of two equivalent items, the one with the lower ratings implies the other.
-        """
-        equal = rules["kind"] == EQUIVALENT
-        rules = rules[~equal | (rules["le"] >= rules["ge"])]
+    def _firsts(self, rules: Rules, side: str) -> Rules:
+        """Of each kind, the first rule of each class of the items on a side."""
         rules = rules[self.order(rules)]
+        keys = rules["kind"] * self.n_classes + self._classes.of_item[rules[side]]
+        return np.asarray(rules[np.sort(np.unique(keys, return_index=True)[1])])
+
+    def _least(self, rules: Rules, side: str) -> Rules:
+        """The rules without implications that another one's class lies between."""
         sets = self.space.sets[rules[side]]
-        kept = np.zeros(len(rules), dtype=np.bool_)
-        for kind in (IMPLIES, EQUIVALENT, SOFT):
-            rows = np.flatnonzero(rules["kind"] == kind)
-            rows = rows[np.unique(sets[rows], axis=0, return_index=True)[1]]
-            if kind == IMPLIES:
-                rows = rows[_minimal(sets[rows] if side == "then_item" else ~sets[rows])]
-            kept[rows] = True
-        return rules[kept]
+        proved = np.flatnonzero(rules["kind"] == IMPLIES)
+        kept = rules["kind"] != IMPLIES
+        kept[proved] = _minimal(sets[proved] if side == "then_item" else ~sets[proved])
+        return np.asarray(rules[kept])
 
 
 def best(blocks: Iterable[Rules], miner: Miner, top: int | None) -> Rules:
@@ -250,8 +272,7 @@ def table(rules: Rules, miner: Miner, evidence: Evidence | None, convention: str
 
 def _minimal(codes: Codes) -> NDArray[np.bool_]:
     """Which of some distinct sets contain no other of them."""
-    sizes = np.bitwise_count(codes).sum(axis=1, dtype=np.int64)
-    order = np.argsort(sizes, kind="stable")
+    order = np.argsort(sizes(codes), kind="stable")
     minimal = np.zeros(len(codes), dtype=np.bool_)
     minimal[order] = _first_of_chains(np.ascontiguousarray(codes[order]))
     return minimal

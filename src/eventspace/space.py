@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace.codes import Codes, pack
+from eventspace.codes import Codes, masses, pack
 from eventspace.ids import Ids, as_column, plain_array
 from eventspace.observations import Observations
 
 Floats = NDArray[np.float64]
 
-NO_MASS = 1e-12  # an event with less of the population than this is one that never occurs
-_SEARCHED = 100_000  # ids among which a misspelt one is looked for
+NO_MASS = 1e-12  # an event that nobody gives more mass than this never occurs
+_SEARCHED = 10_000  # ids among which a misspelt one is looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +45,19 @@ class Space:
 
     @cached_property
     def occurring(self) -> Codes:
-        """The events that carry mass, as one code: the others can not break an inclusion."""
-        occurring: Codes = pack((self.mass > NO_MASS)[None, :])[0]
+        """The events that someone gives mass, as one code: the others break no inclusion."""
+        occurring: Codes = pack((self.pmf.max(axis=0) > NO_MASS)[None, :])[0]
         return occurring
 
     @cached_property
     def sets(self) -> Codes:
         """The items' sets of events that occur."""
         return self.codes & self.occurring
+
+    @cached_property
+    def probability(self) -> Floats:
+        """The population's probability of each item."""
+        return masses(self.sets, self.mass)
 
     @cached_property
     def ratings(self) -> NDArray[np.int64]:

@@ -1,0 +1,1 @@
+"""The paper's experiments and the questions they leave open, run again on held-out data."""

@@ -1,0 +1,374 @@
+"""What rules are worth on ratings they were not mined from: MovieLens 100K, split u4.
+
+Rules are mined on the training ratings and checked on the held-out ones, against pairs of items
+that have the same means, against correlation without a model, and against mlxtend.
+
+    python -m reproduction.rules [--quick]
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from mlxtend.frequent_patterns import association_rules, fpgrowth
+from numpy.typing import NDArray
+
+from benchmarks import data
+from benchmarks.timing import machine, table
+from eventspace import KolmogorovModel, Observations
+from eventspace.evidence import deviations
+from eventspace.measures import SHRINKAGE
+
+Floats = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+Rows = list[dict[str, Any]]
+
+PAGE = Path(__file__).parents[1] / "docs" / "rules-on-held-out-ratings.md"
+PENALTIES = {4: 10.0, 8: 30.0, 16: 60.0, 24: 60.0}  # chosen on validation data: paper_split
+LIKE = 4
+FLOORS = (5, 20, 50)  # users who rated both, in training
+FLOOR = 20
+LENGTHS = (20, 100, 1000)
+AGREEMENT, GAIN = "added to agreement", "added to like over base rate"
+
+
+class Ratings:
+    """Training ratings as tables of items by items, held-out ones as pairs of a user's ratings.
+
+    Rules are a table of weights, items by items: 1 for a rule, or in what part of the fits it is.
+    """
+
+    def __init__(self, train: data.Ratings, test: data.Ratings) -> None:
+        self.observations = Observations.of(tuple(train), scale=(1, 5))
+        self.items = pd.Index(self.observations.item_ids.values)
+        stars = np.zeros((int(train.users.max()) + 1, len(self.items)))
+        stars[train.users, self.items.get_indexer(train.items)] = train.values
+        rated, likes = stars > 0, stars >= LIKE
+        self.baskets = pd.DataFrame(likes[rated.any(axis=1)], columns=self.items)
+        self.rated_both, self.liked_both = (m.T.astype(float) @ m for m in (rated, likes))
+        mean, like_rate = (
+            stars.sum(axis=0) / rated.sum(axis=0),
+            likes.sum(axis=0) / rated.sum(axis=0),
+        )
+        self.ordered = mean[:, None] <= mean
+        difference = np.floor((mean - mean[:, None]) / 0.1)
+        consequent = np.broadcast_to(np.floor(like_rate / 0.05), difference.shape)
+        evidence = np.floor(np.log2(np.maximum(self.rated_both, 1)))
+        keys = np.stack([difference, consequent, evidence], axis=-1).reshape(-1, 3)
+        alike = np.unique(keys, axis=0, return_inverse=True)[1]
+        self.alike = alike.reshape(difference.shape)  # the same number for pairs with the same keys
+        at = self.items.get_indexer(test.items)
+        held = pd.DataFrame({"user": test.users, "item": at, "stars": test.values})[at >= 0]
+        pairs = held.merge(held, on="user")
+        self.user = np.unique(pairs["user"], return_inverse=True)[1]
+        self.pair = pairs["item_x"].to_numpy(), pairs["item_y"].to_numpy()
+        one, other = pairs["stars_x"], pairs["stars_y"]
+        like, like_then = one >= LIKE, other >= LIKE
+        facts = [one <= other, one < other, like, like_then, like & like_then, one > 0]
+        self.facts = np.column_stack(facts).astype(float)
+
+    def positions(self, rules: pd.DataFrame) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        if_item, then_item = rules["if_item"], rules["then_item"]
+        return self.items.get_indexer(if_item), self.items.get_indexer(then_item)
+
+    def weights(self, rules: pd.DataFrame) -> Floats:
+        weights = np.zeros(self.ordered.shape)
+        weights[self.positions(rules)] = 1
+        return weights
+
+    def counts(self, weights: Floats) -> Floats:
+        """By user, over rules: in how many held-out cases each of the facts holds."""
+        facts = pd.DataFrame(self.facts * weights[self.pair][:, None])
+        return facts.groupby(self.user).sum().to_numpy()
+
+    def null(self, weights: Floats, pool: Marks) -> Floats:
+        """The chance of every pair, if as many are drawn at random from those of the pool alike."""
+        pool = pool & ~np.eye(len(pool), dtype=bool)
+        group = self.alike[pool]
+        share = np.bincount(group, weights[pool]) / np.maximum(np.bincount(group), 1)
+        drawn = np.zeros(weights.shape)
+        drawn[pool] = share[group]
+        return drawn
+
+    def drawn(self, null: Floats, users: NDArray[np.int64]) -> Floats:
+        """Counts over pairs drawn at random, once for each row of how often every user counts."""
+        rng = np.random.default_rng(0)
+        possible = np.flatnonzero(null[self.pair])
+        facts, user = self.facts[possible], self.user[possible]
+        flat = np.ravel_multi_index(self.pair, null.shape)[possible]
+        pair, pair_of_case = np.unique(flat, return_inverse=True)
+        chance = null.ravel()[pair]
+        counts = [
+            ((rng.random(len(pair)) < chance)[pair_of_case] * often[user]) @ facts
+            for often in users
+        ]
+        return np.array(counts)
+
+    def by_correlation(self) -> pd.DataFrame:
+        """Pairs of items, the most correlated first, the one with the lower mean as antecedent."""
+        ptr, item, value, _ = deviations(self.observations).by_user
+        user = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+        rest, known = np.zeros((2, len(ptr) - 1, len(self.items)))
+        rest[user, item], known[user, item] = value, 1
+        squares = (rest**2).T @ known  # of the one item, over the users who rated both
+        scale = np.sqrt(squares * squares.T)
+        correlation = (rest.T @ rest) / np.where(scale > 0, scale, np.inf)
+        shrunk = correlation * self.rated_both / (self.rated_both + SHRINKAGE)
+        ordered = self.ordered & ~(self.ordered.T & np.tri(len(self.items), dtype=bool))
+        if_item, then_item = np.nonzero(ordered & (self.rated_both >= FLOOR))
+        first = np.argsort(-shrunk[if_item, then_item], kind="stable")
+        sides = {"if_item": if_item[first], "then_item": then_item[first]}
+        return pd.DataFrame({side: self.items[at] for side, at in sides.items()})
+
+    def by_mlxtend(self) -> dict[str, list[pd.DataFrame]]:
+        """The rules between two items in baskets of likes, by confidence and by lift."""
+        support = FLOOR / len(self.baskets)
+        sets = fpgrowth(self.baskets, min_support=support, use_colnames=True, max_len=2)
+        rules = association_rules(sets, metric="confidence", min_threshold=0.0)
+        for side, column in (("if_item", "antecedents"), ("then_item", "consequents")):
+            rules[side] = [next(iter(items)) for items in rules[column]]
+        return {
+            f"mlxtend, {by}": [rules.sort_values([by, "support"], ascending=False, kind="stable")]
+            for by in ("confidence", "lift")
+        }
+
+
+class Added(NamedTuple):
+    """A difference to the null in points, and its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:+.1f} [{self.low:+.1f}, {self.high:+.1f}]"
+
+
+class Experiment:
+    """Checks lists of rules; intervals are over users and pairs, drawn again and again."""
+
+    def __init__(self, ratings: Ratings, genres: Floats, resamples: int) -> None:
+        self.ratings = ratings
+        self.cosine = genres @ genres.T
+        n = int(ratings.user.max()) + 1
+        self.draws = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), resamples)
+
+    def row(self, fits: list[Floats], pool: Marks, *, of_all: bool) -> dict[str, Any]:
+        """The rules of some fits as a line of a table, the null in brackets."""
+        ratings, weights = self.ratings, np.mean(fits, axis=0)
+        null = ratings.null(weights, pool)
+        counts = ratings.counts(weights)
+        found, expected = rates(counts.sum(axis=0)), rates(ratings.counts(null).sum(axis=0))
+        spread = rates(self.draws @ counts) - rates(ratings.drawn(null, self.draws))
+        low, high = np.nanpercentile(spread, [2.5, 97.5], axis=1)
+        added = [Added(*(100 * of)) for of in np.column_stack([found - expected, low, high])]
+        row: dict[str, Any] = {"rules": round(weights.sum())}
+        if of_all:
+            two_way = np.mean([(fit * fit.T).sum() / fit.sum() for fit in fits])
+            among = np.mean([(ratings.null(fit, pool) * fit).sum() / fit.sum() for fit in fits])
+            row |= {"equivalences": f"{two_way:.0%}", "null: rules themselves": f"{among:.0%}"}
+        else:
+            row["consequents"] = round(np.mean([fit.any(axis=0).sum() for fit in fits]))
+            genres = [(w * self.cosine).sum() / w.sum() for w in (weights, null)]
+            row["genres in common"] = "{:.2f} ({:.2f})".format(*genres)
+        row["as the means"] = f"{(weights * ratings.ordered).sum() / weights.sum():.1%}"
+        row["held-out cases"] = round(counts[:, -1].sum())
+        for k, name in enumerate(["agreement, ties half", "as stated", "like rate", "base rate"]):
+            row[name] = f"{found[k]:.3f} ({expected[k]:.3f})"
+        return row | {AGREEMENT: added[0], GAIN: added[4]}
+
+    def first(self, lists: dict[str, list[pd.DataFrame]], pool: Marks) -> Rows:
+        """The heads of lists, of as many fits as each has, where they are long enough."""
+        rows: Rows = []
+        for n in LENGTHS:
+            for name, fits in lists.items():
+                heads = [rules[pool[self.ratings.positions(rules)]][:n] for rules in fits]
+                if min(map(len, heads)) < n:
+                    continue
+                row = self.row([self.ratings.weights(rules) for rules in heads], pool, of_all=False)
+                rows.append({"first": n, "rules by": name} | row)
+                print(table(rows[-1:]).splitlines()[-1], flush=True)
+        return rows
+
+
+def rates(counts: Floats) -> Floats:
+    """Agreement with ties half and as stated, like rate, base rate, the one over the other."""
+    le, lt, like, like_then, like_both, both = counts.T
+    like_rate, base_rate = like_both / like, like_then / both
+    return np.array([(le + lt) / 2 / both, le / both, like_rate, base_rate, like_rate - base_rate])
+
+
+def films() -> tuple[pd.Series[str], pd.DataFrame]:
+    """The films' titles, with the id where two have the same, and their genres at length one."""
+    file = data.folder("movielens-100k") / "u.item"
+    films = pd.read_csv(file, sep="|", header=None, encoding="latin-1", index_col=0)
+    titles, genres = films[1], films.loc[:, 5:].astype(float)
+    with_id = titles + " [" + titles.index.astype(str) + "]"
+    titles = titles.mask(titles.duplicated(keep=False), with_id)
+    return titles, genres.div(np.sqrt((genres**2).sum(axis=1)), axis=0)
+
+
+def fitted(observations: Observations, n_events: int, seed: int) -> KolmogorovModel:
+    penalty = PENALTIES[n_events]
+    return KolmogorovModel(n_events, pmf_penalty=penalty, random_state=seed).fit(observations)
+
+
+def mined(model: KolmogorovModel, test: data.Ratings, floor: int, *, fold: bool) -> pd.DataFrame:
+    """All rules, the most surprising first, with the evidence held out."""
+    rules = model.rules(tuple(test), like=LIKE, top=None, min_evidence=floor, fold=fold)
+    return pd.DataFrame(rules)
+
+
+def maximal(train: data.Ratings, test: data.Ratings, titles: pd.Series[str], n_events: int) -> Rows:
+    """The items that come true in every event, of a model of R/5 as the paper has it."""
+    model = fitted(Observations.of(tuple(train), scale="max"), n_events, 0)
+    rows = []
+    for item in np.sort(model.order().maximal()):
+        seen, held = train.values[train.items == item], test.values[test.items == item]
+        row = {"film": titles[item], "ratings": len(seen), "mean": f"{seen.mean():.2f}"}
+        held_mean = f"{held.mean():.2f}" if len(held) else "-"
+        rows.append(row | {"held-out ratings": len(held), "held-out mean": held_mean})
+    return rows
+
+
+def main(quick: bool) -> None:
+    """Run it all and write the page; a quick run only prints it."""
+    train, test = data.movielens_100k(4)
+    ratings = Ratings(train, test)
+    titles, genres = films()
+    experiment = Experiment(ratings, genres.loc[ratings.items].to_numpy(), 50 if quick else 200)
+    sizes, seeds, shown = ([8], range(1), 8) if quick else (list(PENALTIES), range(3), 16)
+    rated, liked = ratings.rated_both >= FLOOR, ratings.liked_both >= FLOOR
+    peers = ratings.by_mlxtend()
+    alone = {"correlation alone": [ratings.by_correlation()]}
+    ours = {}
+    every, converse, as_many = Rows(), Rows(), Rows()
+    for n_events in sizes:
+        models = [fitted(ratings.observations, n_events, seed) for seed in seeds]
+        found = [mined(model, test, FLOORS[0], fold=False) for model in models]
+        weights = [ratings.weights(rules) for rules in found]
+        for rules, of_fit in zip(found, weights, strict=True):
+            if rules["users"].sum() != ratings.counts(of_fit)[:, -1].sum():
+                raise RuntimeError("model.rules counts other held-out users than this script")
+        for floor in FLOORS:
+            pool = ratings.rated_both >= floor
+            fits, start = [w * pool for w in weights], {"D": n_events, "users": floor}
+            every.append(start | experiment.row(fits, pool, of_all=True))
+            converse.append(start | experiment.row([w.T for w in fits], pool, of_all=True))
+            print(table(every[-1:]).splitlines()[-1], flush=True)
+        name = f"D = {n_events}"
+        fits = [w * liked for w in weights]
+        as_many.append({"rules by": name} | experiment.row(fits, liked, of_all=False))
+        for peer, (rules,) in peers.items():
+            fits = [ratings.weights(rules[: as_many[-1]["rules"]])]
+            as_many.append({"rules by": peer} | experiment.row(fits, liked, of_all=False))
+        ours[name] = [mined(model, test, FLOOR, fold=True) for model in models]
+
+    by_surprise = experiment.first(ours | alone, rated)
+    equal_support = experiment.first(ours | peers | alone, liked)
+    of_models = [row for row in by_surprise if row["rules by"] in ours]
+    twenty = ours[f"D = {shown}"][0][:20]
+    columns = ["surprise", "users", "agreement", "like_rate", "base_rate"]
+    sides = {"whoever likes": twenty["if_item"], "likes": twenty["then_item"]}
+    named = pd.DataFrame({side: titles[items].to_numpy() for side, items in sides.items()})
+    listed = [dict(row) for _, row in named.join(twenty[columns]).iterrows()]
+    tops = maximal(train, test, titles, shown)
+    held = test.values[np.isin(titles[test.items], [row["film"] for row in tops])]
+    of_tops = f"{len(held)} of mean {held.mean():.2f}; of all: {test.values.mean():.2f}."
+    sections: list[tuple[str, str, Rows]] = [
+        ("All rules", ALL + verdict(every), every),
+        ("The converse", CONVERSE + verdict(converse), converse),
+        ("The first rules", FIRST + verdict(of_models) + leaders(by_surprise), by_surprise),
+        ("The first rules, against mlxtend's", MLXTEND + leaders(equal_support), equal_support),
+        ("All rules, against as many of mlxtend's", AS_MANY, as_many),
+        (f"The first twenty, D = {shown}, seed 0", TWENTY, listed),
+        (f"The maximal items, D = {shown}, seed 0", MAXIMAL + of_tops, tops),
+    ]
+    about = machine()
+    where = [f"{about['date']}, {about['cores']} cores", f"Python {about['versions']['python']}"]
+    where += [f"{name} {version(name)}" for name in ("eventspace", "numpy", "mlxtend")]
+    intro = INTRO.format(
+        sizes=", ".join(f"{n} ({PENALTIES[n]:g})" for n in sizes),
+        seeds=len(seeds),
+        resamples=len(experiment.draws),
+        where=", ".join(where),
+    )
+    parts = [f"## {title}\n\n{text}\n\n{table(rows)}\n" for title, text, rows in sections]
+    if quick:
+        print("\n".join([intro, *parts]))
+    else:
+        PAGE.write_text("\n".join([intro, *parts]))
+
+
+def verdict(rows: Rows) -> str:
+    """What the intervals of a table say, in words."""
+    said = []
+    for column in (AGREEMENT, GAIN):
+        added = [row[column] for row in rows]
+        above, below = sum(a.low > 0 for a in added), sum(a.high < 0 for a in added)
+        said.append(
+            f"- {column}: from {min(added).value:+.1f} to {max(added).value:+.1f} points; the "
+            f"interval lies above zero in {above} of {len(rows)} rows, below it in {below}."
+        )
+    return "\n\n" + "\n".join(said)
+
+
+def leaders(rows: Rows) -> str:
+    """Who leads in a table of lists, in words."""
+    said = []
+    for n in LENGTHS:
+        of_length = [row for row in rows if row["first"] == n]
+        first = {c: max(of_length, key=lambda r: r[c]) for c in ("like rate", AGREEMENT, GAIN)}
+        names = [f"{column}: {row['rules by']} ({row[column]})" for column, row in first.items()]
+        said.append(f"- the greatest of the first {n}: " + "; ".join(names) + ".")
+    return "\n\n" + "\n".join(said)
+
+
+INTRO = """# Rules on held-out ratings
+
+`python -m reproduction.rules` writes this page. Rules are mined on u4.base of MovieLens 100K and
+checked on u4.test. Events, with the penalty that validation picks: {sizes}; at most 20 iterations;
+ratings from 1 to 5 as 0 to 1; the tables are means over {seeds} seed(s). A like is 4 stars or
+more. ({where}.)
+
+A *case* is a rule and a user with held-out ratings of both its items; all rates are over cases.
+*Agreement*: how often if_item got at most the stars of then_item, which is what an inclusion says
+of the chances; with ties half, and as stated, where ties agree. *Like rate*: of the cases that like
+if_item, how many like then_item. *Base rate*: how many of all cases do. *As the means*: the rules
+that only repeat the order of the two items' mean ratings in training.
+
+In brackets the **null**, which knows nothing but means: as many pairs drawn at random among those
+with the same floor of evidence, the same difference of mean ratings (to 0.1 stars), the same like
+rate of then_item (to 0.05) and about as many users who rated both (to a factor of 2), all in
+training. What is in brackets is the mean of all such draws. *Added* is the difference to it in
+points, with a 95 % interval over {resamples} times other held-out users (a bootstrap; not of rules,
+which share users) and another draw of the null; the fits stay as they are. What is added to the
+like rate is counted over the base rate, here and there.
+"""
+ALL = """What are inclusions worth, and what do they add to the means? *Users*: how many must have
+rated both items in training. Equivalent items are rules both ways. Where many of the null's pairs
+are rules themselves, little can be added."""
+CONVERSE = """Does the direction in which the paper prints its rules (`convention="paper"`) hold?
+These are the same inclusions, if_item and then_item exchanged."""
+FIRST = f"""Does the default order (`surprise`, folded, at least {FLOOR} users) bring to the top
+what the means do not explain? *Correlation alone* are the pairs with the greatest correlation as
+`surprise` takes it, without a model, the lower mean first. *Consequents*: how many different items
+the rules lead to. *Genres in common*: the mean cosine of the two films' genres, of which nobody was
+told. Lists that are shorter than asked are left out. In the rows of a model (D):"""
+MLXTEND = f"""Are these better than association rules? mlxtend (fpgrowth, pairs) gets every user's
+likes in training as a basket, where a film not rated is one not liked. In everyone's lists at
+least {FLOOR} users liked both items in training."""
+AS_MANY = """All inclusions with this support, not folded, and below each D as many of mlxtend's
+rules, those with the greatest confidence and those with the greatest lift."""
+TWENTY = "What do they look like? Users and rates are held out, nan where there is no case."
+MAXIMAL = """What the paper calls maximally influential: items that come true in every event, here
+in a model of R/5 as in the paper. Their held-out ratings: """
+
+
+if __name__ == "__main__":
+    main("--quick" in sys.argv[1:])
