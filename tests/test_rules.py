@@ -232,9 +232,11 @@ def test_soft_rules_are_one_a_pair_of_classes(seed) -> None:
 def test_rules_follow_a_model_that_changes(ratings) -> None:
     model = KolmogorovModel(3, random_state=0).fit(ratings)
     before, alien = model.rules(top=None), model.event("i0")
-    model.fold_in(pd.DataFrame({"user": ["new"] * 2, "item": ["i0", "i1"], "rating": [5, 1]}))
-    assert_allclose(model.event("i0").probability("new"), model.predict((["new"], ["i0"]))[0])
-    assert model.rules(top=None)["users"].sum() > before["users"].sum()
+    both = list(pairs(before)[0])
+    model.fold_in(pd.DataFrame({"user": ["new"] * 2, "item": both, "rating": [2, 4]}))
+    assert_allclose(model.event(both[0]).probability("new"), model.predict((["new"], both[:1]))[0])
+    after = model.rules(top=None).set_index(["if_item", "then_item"])["users"]
+    assert after[tuple(both)] == before["users"][0] + 1
     model.set_params(random_state=9).fit(ratings.assign(rating=6 - ratings["rating"]))
     assert not before.equals(model.rules(top=None))
     with pytest.raises(ValueError, match="fitted again or folded"):
