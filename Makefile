@@ -15,7 +15,7 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed
 	$(BIN)/pytest
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest tests/kernels tests/test_observations.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest tests/kernels tests/test_observations.py tests/test_order.py tests/test_rules.py tests/test_explain.py
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
