@@ -17,7 +17,8 @@ def public(thing: object) -> list[str]:
 
 
 def test_public_names() -> None:
-    assert eventspace.__all__ == ["KolmogorovModel", "Observations", "__version__"]
+    names = ["KolmogorovModel", "KolmogorovModelCV", "KolmogorovPosterior", "Observations"]
+    assert eventspace.__all__ == [*names, "__version__"]
     assert sorted(dir(eventspace)) == sorted(eventspace.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = eventspace.nothing

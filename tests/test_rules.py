@@ -15,7 +15,7 @@ from scipy import stats
 
 from eventspace import KolmogorovModel, rules
 from eventspace.measures import SHRINKAGE, log_chance, wilson
-from eventspace.reasoning import _SEED
+from eventspace.proving import _SEED
 
 LIKE = 3.5
 
@@ -248,7 +248,7 @@ def test_rules_follow_a_model_that_changes(ratings) -> None:
 def test_a_stream_gives_the_same_rules(seed, fold) -> None:
     model, *_ = random_model(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("eventspace.reasoning._BLOCK", 3)
+        patch.setattr("eventspace.proving._BLOCK", 3)
         blocks = list(model.iter_rules(fold=fold))
     everything = model.rules(top=None, fold=fold)
     assert sum(map(len, blocks)) == len(everything)

@@ -8,12 +8,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from eventspace.model import KolmogorovModel
     from eventspace.observations import Observations
+    from eventspace.posterior import KolmogorovPosterior
+    from eventspace.selection import KolmogorovModelCV
 
 __version__ = "0.1.0"
-__all__ = ["KolmogorovModel", "Observations", "__version__"]
+__all__ = [
+    "KolmogorovModel",
+    "KolmogorovModelCV",
+    "KolmogorovPosterior",
+    "Observations",
+    "__version__",
+]
 
 # The rooms behind these names import numba, scikit-learn and pandas: they are opened on first use.
-_ROOMS = {"KolmogorovModel": "eventspace.model", "Observations": "eventspace.observations"}
+_ROOMS = {
+    "KolmogorovModel": "eventspace.model",
+    "KolmogorovModelCV": "eventspace.selection",
+    "KolmogorovPosterior": "eventspace.posterior",
+    "Observations": "eventspace.observations",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 
 from eventspace.entries import Entries
 from eventspace.observations import Observations
+from eventspace.parameters import is_real
 
 Floats = NDArray[np.float64]
 
@@ -79,6 +82,34 @@ class Evidence:
             if rows.size:
                 sums[rows] = np.transpose(self.compare(int(items[rows[0]]), others[rows]))
         return Comparison(*sums.T)
+
+
+def liked_from(seen: Observations, like: Any) -> float:
+    """The least value that is a like: as said, or the least observed one above the mean."""
+    if like is None:
+        value = seen.by_user.value
+        above = value[value > value.mean(dtype=np.float64)]
+        return float(seen.from_unit(above.min())) if above.size else math.inf
+    if not is_real(like) or math.isnan(like):
+        raise ValueError(f"like={like!r} must be a number, in the unit of the table.")
+    return float(like)
+
+
+def held_out_evidence(X: Any, trained: Observations, like: float) -> Evidence:
+    """The evidence of a table with the items, and in the unit, of the training data."""
+    known = trained.item_ids
+    if isinstance(X, str) and known.positions([X])[0] >= 0:
+        raise ValueError(f"{X!r} is an item, not a table: rules(item={X!r}) gives its rules.")
+    table = Observations.of(X, items=known)
+    if not np.diff(table.by_item.ptr)[: len(known)].any():
+        raise ValueError("None of the items of the table is one of the model's.")
+    if table.scale[1] < like:
+        warnings.warn(
+            f"nothing in the table reaches {like:g}, from which on a value counts as a like: "
+            "is it in the unit of the training data?",
+            stacklevel=4,
+        )
+    return Evidence(table, like)
 
 
 class Deviations(NamedTuple):

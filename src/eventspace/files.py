@@ -17,7 +17,6 @@ from eventspace.observations import Observations
 
 Model = TypeVar("Model")
 
-_FITTED = ("pmf_", "codes_", "history_", "proved_", "gap_")
 _SOLVERS = {
     solver.__name__: solver for solver in (*indicators.SOLVERS.values(), *pmf.SOLVERS.values())
 }
@@ -32,11 +31,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         "parameters": {name: _plain(value) for name, value in model.get_params().items()},
         "scale": list(seen.scale),
         "library": seen.library,
-        "error": model.error_,
-        "converged": model.converged_,
-        "interrupted": model.interrupted_,
+        **{name.rstrip("_"): _plain(getattr(model, name)) for name in model._SAVED_NUMBERS},
     }
-    arrays = {name.rstrip("_"): getattr(model, name) for name in _FITTED}
+    arrays = {name.rstrip("_"): getattr(model, name) for name in model._SAVED_ARRAYS}
     arrays |= {"user_ids": seen.user_ids.values, "item_ids": seen.item_ids.values}
     arrays |= {f"by_user_{name}": array for name, array in seen.by_user._asdict().items()}
     storage.write(path, header, arrays)
@@ -61,8 +58,10 @@ def _revive_model(
         raise ValueError(f"{path} holds a {header['model']}, not a {kind.__name__}.")
     parameters = {name: _revived(value) for name, value in header["parameters"].items()}
     model: Any = kind(**parameters)
-    for name in _FITTED:
+    for name in model._SAVED_ARRAYS:
         setattr(model, name, arrays[name.rstrip("_")])
+    for name in model._SAVED_NUMBERS:
+        setattr(model, name, header[name.rstrip("_")])
     user_ids, item_ids = Ids(arrays["user_ids"]), Ids(arrays["item_ids"])
     by_user = Entries(*(arrays[f"by_user_{name}"] for name in Entries._fields))
     model.observations_ = Observations(
@@ -73,10 +72,6 @@ def _revive_model(
         (header["scale"][0], header["scale"][1]),
         header["library"],
     )
-    model.error_ = header["error"]
-    model.converged_ = header["converged"]
-    model.interrupted_ = header["interrupted"]
-    model.n_iter_ = len(model.history_)
     model.n_features_in_ = len(item_ids)
     return model  # type: ignore[no-any-return]
 

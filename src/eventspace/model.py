@@ -22,14 +22,14 @@ from eventspace.files import load_model, save_model
 from eventspace.observations import Observations
 from eventspace.prediction import Prediction, squared_error
 from eventspace.progress import bar
+from eventspace.proving import Proving
 from eventspace.randomness import streams
-from eventspace.reasoning import Reasoning
 from eventspace.summary import Summary, summarise
 
 Floats = NDArray[np.float64]
 
 
-class KolmogorovModel(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A finite probability space that explains a table of yes/no chances.
 
     Every user has a distribution over ``n_events`` elementary events, every item is the set of
@@ -94,6 +94,10 @@ class KolmogorovModel(Prediction, Reasoning, TransformerMixin, BaseEstimator):  
     interrupted_ : bool
         Whether Ctrl-C ended the descent.
     """
+
+    # what a file holds of a fit, beside its parameters and observations
+    _SAVED_ARRAYS = ("pmf_", "codes_", "history_", "proved_", "gap_")
+    _SAVED_NUMBERS = ("error_", "converged_", "interrupted_", "n_iter_")
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ Unknown = Literal["error", "population"]
 
 UNITS = ("probability", "original")
 UNKNOWN = ("error", "population")
-_BLOCK = 1 << 16  # pairs predicted at a time
+_BLOCK = 1 << 20  # numbers held of a side when pairs are predicted
 
 
 class Prediction:
@@ -87,8 +87,8 @@ class Prediction:
         if X is None:
             p = self.inverse_transform(self.pmf_)
         elif (pairs := read_pairs(X)) is not None:
-            users = _positions(self.observations_.user_ids, pairs.users, "user", unknown)
-            items = _positions(self.observations_.item_ids, pairs.items, "item", unknown)
+            users = positions(self.observations_.user_ids, pairs.users, "user", unknown)
+            items = positions(self.observations_.item_ids, pairs.items, "item", unknown)
             p = self._predict_positions(users, items)
         elif sparse.issparse(X):
             raise ValueError(
@@ -212,8 +212,9 @@ def dot_products(
 ) -> Floats:
     """theta_u . psi_i for pairs of rows."""
     p = np.empty(len(users))
-    for start in range(0, len(users), _BLOCK):
-        block = slice(start, start + _BLOCK)
+    n = max(1, _BLOCK // pmf.shape[1])
+    for start in range(0, len(users), n):
+        block = slice(start, start + n)
         p[block] = np.einsum("kd,kd->k", pmf[users[block]], indicators[items[block]])
     return p
 
@@ -225,7 +226,7 @@ def squared_error(observations: Observations, pmf: Floats, indicators: NDArray[A
     return float(error @ observations.by_user.weight if observations.weighted else error.sum())
 
 
-def _positions(ids: Ids, wanted: Any, what: str, unknown: str) -> NDArray[np.int64]:
+def positions(ids: Ids, wanted: Any, what: str, unknown: str) -> NDArray[np.int64]:
     """Positions of ``wanted`` among ``ids``; unknown ones are an error, or -1 for "population"."""
     if unknown == "population":
         return ids.positions(wanted)

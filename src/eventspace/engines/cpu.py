@@ -90,7 +90,7 @@ class CPU:
             v -= 0.5 * self.indicator_penalty
             cost[rows], proved[rows] = self.indicator_solver(S, v, energy, codes[rows], seeds[rows])
 
-        self._each_chunk(by_item, pmf, step)
+        self.each_chunk(by_item, pmf, step)
         return Indicators(codes, cost, proved)
 
     def update_pmfs(self, by_user: Entries, pmf: Floats, codes: Codes, centre: Floats) -> Pmfs:
@@ -109,10 +109,10 @@ class CPU:
             # a sum of squares, which rounding may leave just below zero
             error[rows] = np.maximum(cost + energy - self.pmf_penalty * ridge, 0.0)
 
-        self._each_chunk(by_user, indicators, step)
+        self.each_chunk(by_user, indicators, step)
         return Pmfs(pmf, error, gap)
 
-    def _each_chunk(
+    def each_chunk(
         self,
         entries: Entries,
         factors: Floats,

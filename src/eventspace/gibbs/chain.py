@@ -1,0 +1,103 @@
+"""One chain: a state of PMFs, indicators and noise, and the sweep that draws the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace.engines.cpu import CPU
+from eventspace.gibbs.indicators import draw_indicators
+from eventspace.gibbs.pmf import draw_pmfs, draw_precisions
+from eventspace.gibbs.priors import ItemPrior, features, incidence, pmf_centres
+from eventspace.observations import Observations
+from eventspace.randomness import streams
+
+Floats = NDArray[np.float64]
+
+NOISE_SHAPE, NOISE_RATE = 2.0, 0.08  # of a precision: a standard deviation of about 0.2
+LEAST_ODDS = 0.02  # added to a base rate and to its complement
+
+
+@dataclass
+class Chain:
+    """Where a chain stands."""
+
+    observations: Observations
+    engine: CPU
+    pmf: Floats  # users x events
+    indicators: Floats  # items x events, 0 or 1
+    penalty: float  # precision of a PMF around its centre, in ratings of typical noise
+    informed: bool  # whether the priors know who rated what
+    rng: np.random.Generator
+    precision: Floats = field(init=False)  # of each user's noise
+
+    def __post_init__(self) -> None:
+        seen = self.observations
+        self.precision = np.full(seen.n_users, NOISE_SHAPE / NOISE_RATE)
+        self._user_seeds = streams(self.rng, seen.n_users)
+        self._item_seeds = streams(self.rng, seen.n_items)
+        self._counts = np.diff(seen.by_user.ptr).astype(np.float64)
+        self._rated_items = np.diff(seen.by_item.ptr) > 0
+        self._rated_users = self._counts > 0
+        self._by_item = incidence(seen.by_item, seen.n_users)
+        self._by_user = incidence(seen.by_user, seen.n_items)
+        self._item_prior = ItemPrior(self.pmf.shape[1])
+
+    def sweep(self) -> None:
+        """Draw indicators, noise and PMFs, each given the rest."""
+        self._draw_indicators()
+        self._draw_pmfs()
+
+    def log_odds(self) -> Floats:
+        """The prior of the bits, items x events."""
+        if self.informed:
+            X = features(self._by_item, self.pmf)
+            return self._item_prior.log_odds(X, self.indicators, self._rated_items)
+        rate = self.indicators[self._rated_items].mean(axis=0)
+        odds = np.log(rate + LEAST_ODDS) - np.log(1 - rate + LEAST_ODDS)
+        return np.tile(odds, (len(self.indicators), 1))
+
+    def centres(self) -> Floats:
+        """The prior means of the PMFs, users x events."""
+        if self.informed:
+            Z = features(self._by_user, self.indicators)
+            return pmf_centres(Z, self.pmf, self._rated_users)
+        return np.tile(self.pmf[self._rated_users].mean(axis=0), (len(self.pmf), 1))
+
+    def ridge(self) -> float:
+        """The prior precision of the PMFs around their centres."""
+        return self.penalty * float(np.median(self.precision[self._rated_users]))
+
+    def _draw_indicators(self) -> None:
+        log_odds, by_item = self.log_odds(), self.observations.by_item
+        weight = self.precision[by_item.index].astype(np.float32)
+        if by_item.weight.size:
+            weight *= by_item.weight
+
+        def step(rows: slice, S: Floats, v: Floats, energy: Floats) -> None:
+            v += log_odds[rows]
+            draw_indicators(S, v, self.indicators[rows], self._item_seeds[rows])
+
+        self.engine.each_chunk(by_item._replace(weight=weight), self.pmf, step)
+
+    def _draw_pmfs(self) -> None:
+        centres, ridge, by_user = self.centres(), self.ridge(), self.observations.by_user
+        diagonal = np.arange(self.pmf.shape[1])
+
+        def step(rows: slice, Q: Any, r: Any, energy: Floats) -> None:
+            seeds = self._user_seeds[rows]
+            pmf, counts = self.pmf[rows], self._counts[rows]
+            shared = Q.shape[0] == 1  # a full table has one Q for all
+            Q = np.repeat(Q, len(pmf), axis=0) if shared else Q
+            precision = draw_precisions(Q, r, energy, counts, pmf, NOISE_SHAPE, NOISE_RATE, seeds)
+            self.precision[rows] = precision
+            Q *= precision[:, None, None]
+            r *= precision[:, None]
+            Q[:, diagonal, diagonal] += ridge
+            r += ridge * centres[rows]
+            draw_pmfs(Q, r, pmf, seeds)
+
+        self.engine.each_chunk(by_user, self.indicators, step)

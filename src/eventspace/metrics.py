@@ -1,0 +1,147 @@
+"""How good predictions are: errors, calibration, ranking, intervals.
+
+Every function takes the truth first and what was predicted next, as columns of the same length.
+
+Ranking is by user: a user's best predictions are the greatest, of equal ones those that come first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from eventspace.ids import as_column
+from eventspace.parameters import check_choice, check_whole
+
+Floats = NDArray[np.float64]
+
+
+def rmse(truth: Any, prediction: Any, weight: Any = None) -> float:
+    """The root of the (weighted) mean squared error, in the unit of both."""
+    truth, prediction = _columns(truth=truth, prediction=prediction)
+    return float(np.sqrt(np.average(np.square(truth - prediction), weights=weight)))
+
+
+def mae(truth: Any, prediction: Any, weight: Any = None) -> float:
+    """The (weighted) mean absolute error, in the unit of both."""
+    truth, prediction = _columns(truth=truth, prediction=prediction)
+    return float(np.average(np.abs(truth - prediction), weights=weight))
+
+
+def brier_score(truth: Any, prediction: Any, weight: Any = None) -> float:
+    """The (weighted) mean squared error of probabilities; the truth is 0 or 1, or a chance."""
+    truth, prediction = _probabilities(truth=truth, prediction=prediction)
+    return rmse(truth, prediction, weight) ** 2
+
+
+def reliability_curve(
+    truth: Any,
+    prediction: Any,
+    *,
+    n_bins: int = 10,
+    strategy: Literal["quantile", "uniform"] = "quantile",
+) -> pd.DataFrame:
+    """How often it came true where so much was predicted: a row a bin, the least likely first.
+
+    The truth is 0 or 1, or a chance. Bins hold about as many predictions each ("quantile"; equal
+    ones stay together) or are as wide ("uniform", from 0 to 1). Columns: the mean ``prediction``,
+    the mean ``truth`` and the ``count``; empty bins are left out.
+    """
+    check_whole("n_bins", n_bins, 1)
+    check_choice("strategy", strategy, ("quantile", "uniform"))
+    truth, prediction = _probabilities(truth=truth, prediction=prediction)
+    cuts = np.linspace(0, 1, n_bins + 1)[1:-1]
+    if strategy == "quantile":
+        cuts = np.quantile(prediction, cuts)
+    binned = np.searchsorted(cuts, prediction)
+    table = pd.DataFrame({"prediction": prediction, "truth": truth, "count": 1}).groupby(binned)
+    curve = table.agg({"prediction": "mean", "truth": "mean", "count": "size"})
+    return curve.reset_index(drop=True)
+
+
+def precision_at(truth: Any, prediction: Any, users: Any, *, n: int, like: float) -> float:
+    """Of each user's n best predictions, the part with a truth of at least ``like``: the mean.
+
+    For a user with fewer than n entries, of all of these.
+    """
+    truth, who, rank = _ranked(truth, prediction, users, n)
+    best = rank < n
+    return _mean(np.bincount(who, best & (truth >= like)), np.bincount(who, best))
+
+
+def recall_at(truth: Any, prediction: Any, users: Any, *, n: int, like: float) -> float:
+    """Of each user's truths of at least ``like``, the part among the n best predictions: the mean.
+
+    Users without such truths are left out; NaN if nobody has one.
+    """
+    truth, who, rank = _ranked(truth, prediction, users, n)
+    liked = truth >= like
+    return _mean(np.bincount(who, liked & (rank < n)), np.bincount(who, liked))
+
+
+def ndcg_at(truth: Any, prediction: Any, users: Any, *, n: int) -> float:
+    """The gain of each user's n best predictions, divided by that of the best order: the mean.
+
+    An entry gains its truth, which must not be negative, divided by log2(1 + its rank from 1 on).
+    Users without any gain are left out; NaN if there is nobody else.
+    """
+    truth, who, rank = _ranked(truth, prediction, users, n)
+    if (truth < 0).any():
+        raise ValueError("truth must not be negative: it is what a recommendation gains.")
+
+    def gain(rank: NDArray[np.int64]) -> NDArray[Any]:
+        return np.bincount(who, np.where(rank < n, truth / np.log2(rank + 2), 0.0))
+
+    return _mean(gain(rank), gain(_ranks(who, truth)))
+
+
+def coverage(truth: Any, low: Any, high: Any) -> float:
+    """The part of the truths that lie between low and high, these included."""
+    truth, low, high = _columns(truth=truth, low=low, high=high)
+    return float(((low <= truth) & (truth <= high)).mean())
+
+
+def _columns(**columns: Any) -> list[Floats]:
+    """Arrays of numbers, of the same length and not empty."""
+    arrays = [np.asarray(column, dtype=np.float64) for column in columns.values()]
+    if len({array.shape for array in arrays}) > 1 or arrays[0].ndim != 1 or not arrays[0].size:
+        shapes = ", ".join(f"{k}: {a.shape}" for k, a in zip(columns, arrays, strict=True))
+        raise ValueError(f"Columns of the same length are wanted, not empty; {shapes}.")
+    return arrays
+
+
+def _probabilities(**columns: Any) -> list[Floats]:
+    arrays = _columns(**columns)
+    for name, array in zip(columns, arrays, strict=True):
+        if not ((array >= 0) & (array <= 1)).all():
+            raise ValueError(f"{name} must be from 0 to 1: these are probabilities.")
+    return arrays
+
+
+def _ranked(
+    truth: Any, prediction: Any, users: Any, n: int
+) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+    """The truth, the users numbered, and the rank of each prediction among its user's, from 0."""
+    check_whole("n", n, 1)
+    who = pd.factorize(as_column(users))[0].astype(np.int64)
+    truth, prediction, _ = _columns(truth=truth, prediction=prediction, users=who)
+    return truth, who, _ranks(who, prediction)
+
+
+def _ranks(who: NDArray[np.int64], values: Floats) -> NDArray[np.int64]:
+    """The rank of each value among its user's: the greatest has 0, equal ones as they come."""
+    order = np.lexsort((-values, who))
+    sizes = np.bincount(who)
+    ranks = np.empty(len(who), dtype=np.int64)
+    ranks[order] = np.arange(len(who)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return ranks
+
+
+def _mean(part: NDArray[Any], whole: NDArray[Any]) -> float:
+    """The mean of part / whole over the users with a whole."""
+    some = whole > 0
+    return float((part[some] / whole[some]).mean()) if some.any() else math.nan

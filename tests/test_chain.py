@@ -1,0 +1,599 @@
+"""The sampler as a whole against exact posteriors, and what its priors learn.
+
+Many small tables that have nothing in common are put into one: each is a chain of its own, and
+draws from different ones are independent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import special, stats
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from eventspace.engines.cpu import CPU, _full_table
+from eventspace.entries import Entries
+from eventspace.gibbs.chain import LEAST_ODDS, NOISE_RATE, NOISE_SHAPE, Chain
+from eventspace.gibbs.priors import (
+    MOST,
+    RIDGE,
+    RIDGE_OF_CONSTANT,
+    ItemPrior,
+    features,
+    incidence,
+    pmf_centres,
+)
+from eventspace.ids import Ids
+from eventspace.indicators import Exact
+from eventspace.observations import Observations
+from eventspace.pmf import Pairwise
+from tests import naive
+
+Floats = NDArray[np.float64]
+
+SIGMAS = 4.5
+UNLIKELY = 1e-5
+
+
+def engine(n_threads: int = 1) -> CPU:
+    return CPU(Exact(), Pairwise(), 0.0, 0.0, n_threads)
+
+
+@dataclass
+class Given(Chain):
+    """A chain with priors that are given, not learnt: its law is known."""
+
+    prior_log_odds: Floats | None = None
+    prior_centres: Floats | None = None
+    prior_ridge: float = 0.0
+
+    def log_odds(self) -> Floats:
+        assert self.prior_log_odds is not None
+        return self.prior_log_odds
+
+    def centres(self) -> Floats:
+        assert self.prior_centres is not None
+        return self.prior_centres
+
+    def ridge(self) -> float:
+        return self.prior_ridge
+
+
+@dataclass
+class Recorded(Chain):
+    """A chain that remembers the priors of its last sweep."""
+
+    def log_odds(self) -> Floats:
+        self.last_log_odds = super().log_odds()
+        return self.last_log_odds
+
+    def centres(self) -> Floats:
+        self.last_centres = super().centres()
+        return self.last_centres
+
+    def ridge(self) -> float:
+        self.last_ridge = super().ridge()
+        return self.last_ridge
+
+
+# --- a small table, and its exact posterior -----------------------------------------------------
+
+
+@dataclass
+class Small:
+    """A table of few users and items, two events, and what is known beforehand."""
+
+    table: Floats  # NaN where not observed
+    weight: Floats | None
+    log_odds: Floats  # items x 2
+    centres: Floats  # users x 2
+    ridge: float
+
+    def observations(self, copies: int) -> Observations:
+        n_users, n_items = self.table.shape
+        u, i = np.nonzero(~np.isnan(self.table))
+        at = np.arange(copies)[:, None]
+        columns = [(u + n_users * at).ravel(), (i + n_items * at).ravel()]
+        columns.append(np.tile(self.table[u, i], copies))
+        if self.weight is not None:
+            columns.append(np.tile(self.weight[u, i], copies))
+        users, items = (Ids(np.arange(copies * n)) for n in self.table.shape)
+        return Observations.of(tuple(columns), scale=(0, 1), users=users, items=items)
+
+    def chain(self, copies: int, seed: int) -> Given:
+        rng = np.random.default_rng(seed)
+        n_users, n_items = (copies * n for n in self.table.shape)
+        return Given(
+            self.observations(copies),
+            engine(),
+            rng.dirichlet(np.ones(2), n_users),
+            (rng.random((n_items, 2)) < 0.5).astype(float),
+            penalty=np.nan,
+            informed=False,
+            rng=rng,
+            prior_log_odds=np.tile(self.log_odds, (copies, 1)),
+            prior_centres=np.tile(self.centres, (copies, 1)),
+            prior_ridge=self.ridge,
+        )
+
+    def posterior(self) -> tuple[Floats, dict[str, Floats]]:
+        """The chance of each setting of all bits; given each, moments of theta and of the noise.
+
+        The noise is integrated in closed form, theta = (x, 1 - x) on a grid.
+        """
+        n_users, n_items = self.table.shape
+        x = (np.arange(2000) + 0.5) / 2000
+        theta = np.stack([x, 1 - x], axis=1)
+        settings = naive.all_codes(2 * n_items).reshape(-1, n_items, 2)
+        log = np.einsum("sid,id->s", settings, self.log_odds)
+        moments = {name: np.empty((len(settings), n_users)) for name in ("x", "xx", "log")}
+        for u in range(n_users):
+            seen = np.flatnonzero(~np.isnan(self.table[u]))
+            p = self.table[u, seen]
+            w = np.ones(len(seen)) if self.weight is None else self.weight[u, seen]
+            errors = np.einsum("xd,sid->sxi", theta, settings[:, seen]) - p
+            shape = NOISE_SHAPE + 0.5 * len(seen)
+            rate = NOISE_RATE + 0.5 * np.square(errors) @ w
+            density = -shape * np.log(rate)
+            density -= 0.5 * self.ridge * np.square(theta - self.centres[u]).sum(axis=1)
+            top = density.max(axis=1, keepdims=True)
+            density = np.exp(density - top)
+            mass = density.sum(axis=1)
+            log += np.log(mass) + top[:, 0]
+            density /= mass[:, None]
+            moments["x"][:, u] = density @ x
+            moments["xx"][:, u] = density @ x**2
+            moments["log"][:, u] = (density * (special.digamma(shape) - np.log(rate))).sum(axis=1)
+        chance = np.exp(log - log.max())
+        return chance / chance.sum(), moments
+
+
+def small(*, weighted: bool = False) -> Small:
+    """Sparse: the last user rated nothing, the last item has no rating."""
+    nan = np.nan
+    return Small(
+        table=np.array([[0.9, 0.2, nan, nan], [0.6, nan, 0.1, nan], [nan, nan, nan, nan]]),
+        weight=np.array([[0.5, 4.0, 1, 1], [2.0, 1, 3.0, 1], [1, 1, 1, 1]]) if weighted else None,
+        log_odds=np.array([[0.3, -0.2], [0.5, 0.0], [-0.4, 0.7], [1.0, -1.5]]),
+        centres=np.array([[0.7, 0.3], [0.4, 0.6], [0.25, 0.75]]),
+        ridge=4.0,
+    )
+
+
+def assert_counts(codes: NDArray[np.int64], chance: Floats) -> None:
+    """A chi-square test, the rare ones taken together."""
+    expected, observed = len(codes) * chance, np.bincount(codes, minlength=len(chance))
+    rare = expected < 10
+    expected = np.append(expected[~rare], max(expected[rare].sum(), 1e-9))
+    observed = np.append(observed[~rare], observed[rare].sum())
+    statistic = np.sum(np.square(observed - expected) / expected)
+    assert stats.chi2(len(expected) - 1).sf(statistic) > UNLIKELY
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_posterior_is_that_of_enumeration_and_a_grid(weighted: bool) -> None:
+    case, copies = small(weighted=weighted), 10_000
+    chance, moments = case.posterior()
+    chain = case.chain(copies, seed=1)
+    for _ in range(60):
+        chain.sweep()
+    bits = chain.indicators.reshape(copies, -1)
+    codes = (bits @ (1 << np.arange(bits.shape[1]))).astype(np.int64)
+    assert_counts(codes, chance)
+    theta = chain.pmf.reshape(copies, -1, 2)[:, :, 0]
+    noise = np.log(chain.precision.reshape(copies, -1))
+    draws = {"x": theta, "xx": theta**2, "log": noise}
+    settings = naive.all_codes(bits.shape[1])
+    for name, values in draws.items():
+        error = values.std(axis=0) / np.sqrt(copies)
+        assert (np.abs(values.mean(axis=0) - chance @ moments[name]) < SIGMAS * error).all(), name
+        for bit in range(settings.shape[1]):  # jointly with the bits
+            product = values * bits[:, bit, None]
+            exact = (chance * settings[:, bit]) @ moments[name]
+            error = product.std(axis=0) / np.sqrt(copies)
+            assert (np.abs(product.mean(axis=0) - exact) < SIGMAS * error).all(), (name, bit)
+
+
+def test_without_ratings_users_and_items_are_drawn_from_their_priors() -> None:
+    case, copies = small(), 5000
+    chain = case.chain(copies, seed=2)
+    for _ in range(30):
+        chain.sweep()
+    unrated = chain.indicators.reshape(copies, -1, 2)[:, -1]
+    codes = (unrated @ [1, 2]).astype(np.int64)
+    q = special.expit(case.log_odds[-1])
+    law = np.outer([1 - q[1], q[1]], [1 - q[0], q[0]]).ravel()
+    assert_counts(codes, law)
+    theta = chain.pmf.reshape(copies, -1, 2)[:, -1, 0]
+    centre, spread = case.centres[-1, 0], 1 / np.sqrt(2 * case.ridge)
+    prior = stats.truncnorm(-centre / spread, (1 - centre) / spread, centre, spread)
+    assert stats.kstest(theta, prior.cdf).pvalue > UNLIKELY
+    noise = chain.precision.reshape(copies, -1)[:, -1]
+    assert stats.kstest(noise, stats.gamma(NOISE_SHAPE, scale=1 / NOISE_RATE).cdf).pvalue > UNLIKELY
+
+
+# --- Geweke's test ------------------------------------------------------------------------------
+
+
+def order_by_item(observations: Observations) -> NDArray[np.int64]:
+    """Where each entry of by_item stands in by_user."""
+    users, items, _ = observations.coo()
+    return np.lexsort((users, items))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_data_and_parameters_drawn_in_turn_keep_the_joint_law(weighted: bool) -> None:
+    """Geweke (2004): started from the prior, and each drawn given the other, they stay there."""
+    rng = np.random.default_rng(6)
+    copies, n_users, n_items, n_events, ridge = 6000, 3, 4, 3, 6.0
+    n, m = copies * n_users, copies * n_items
+    log_odds = rng.normal(size=(n_items, n_events))
+    centres = rng.dirichlet(np.full(n_events, 2.0), n_users)
+    seen = np.array([[1, 1, 0, 1], [0, 1, 1, 1], [1, 0, 0, 1]], dtype=bool)
+    at = np.arange(copies)[:, None]
+    users, items = np.nonzero(seen)
+    users, items = (users + n_users * at).ravel(), (items + n_items * at).ravel()
+    w = rng.choice([0.25, 1.0, 5.0], users.size) if weighted else np.ones(users.size)
+    columns = (users, items, rng.random(users.size), *([w] if weighted else []))
+    observations = Observations.of(
+        columns, scale=(0, 1), users=Ids(np.arange(n)), items=Ids(np.arange(m))
+    )
+    u, i, p = observations.coo()
+    chain = Given(
+        observations,
+        engine(),
+        pmf=gaussian_on_simplex(np.tile(centres, (copies, 1)), ridge, rng),
+        indicators=(rng.random((m, n_events)) < np.tile(special.expit(log_odds), (copies, 1)))
+        + 0.0,
+        penalty=np.nan,
+        informed=False,
+        rng=rng,
+        prior_log_odds=np.tile(log_odds, (copies, 1)),
+        prior_centres=np.tile(centres, (copies, 1)),
+        prior_ridge=ridge,
+    )
+    chain.precision[:] = rng.gamma(NOISE_SHAPE, 1 / NOISE_RATE, n)
+    prior = chain.pmf.copy()
+    by_item = order_by_item(observations)
+    np.testing.assert_array_equal(observations.by_item.index, u[by_item])
+    for _ in range(15):
+        mean = np.einsum("kd,kd->k", chain.pmf[u], chain.indicators[i])
+        # values outside of [0, 1] are part of the law
+        p[:] = mean + rng.normal(size=len(p)) / np.sqrt(w * chain.precision[u])
+        observations.by_item.value[:] = p[by_item]
+        chain.sweep()
+
+    psi = chain.indicators.reshape(copies, n_items, n_events)
+    theta = chain.pmf.reshape(copies, n_users, n_events)
+    noise = np.log(chain.precision.reshape(copies, n_users))
+    q = special.expit(log_odds)
+    exact = gaussian_on_simplex(np.tile(centres, (100_000, 1)), ridge, rng)
+    exact = exact.reshape(-1, n_users, n_events)
+    tau = stats.gamma(NOISE_SHAPE, scale=1 / NOISE_RATE)
+    assert stats.kstest(chain.precision, tau.cdf).pvalue > UNLIKELY
+    log_tau = special.digamma(NOISE_SHAPE) - np.log(NOISE_RATE)
+    for d in range(n_events):
+        for user in range(n_users):
+            law = stats.ks_2samp(theta[:, user, d], exact[:, user, d], method="asymp")
+            assert law.pvalue > UNLIKELY
+            assert_mean(noise[:, user] * theta[:, user, d], log_tau * exact[:, user, d].mean())
+        for item in range(n_items):
+            assert_mean(psi[:, item, d], q[item, d])
+            for e in range(d):
+                assert_mean(psi[:, item, d] * psi[:, item, e], q[item, d] * q[item, e])
+            assert_mean(psi[:, item, d] * psi[:, item - 1, d], q[item, d] * q[item - 1, d])
+            for user in range(n_users):  # independent of each other, before any data
+                for e in range(n_events):
+                    product = q[item, d] * exact[:, user, e].mean()
+                    assert_mean(psi[:, item, d] * theta[:, user, e], product)
+                assert_mean(psi[:, item, d] * noise[:, user], q[item, d] * log_tau)
+    moved = np.abs(chain.pmf - prior).max(axis=1)
+    assert np.median(moved) > 0.05  # it did not simply stay where it was
+
+
+def gaussian_on_simplex(centres: Floats, ridge: float, rng: np.random.Generator) -> Floats:
+    """PMFs with the density exp(-ridge |theta - centre|^2 / 2), by rejection."""
+    out, left = np.empty_like(centres), np.arange(len(centres))
+    while left.size:
+        theta = rng.dirichlet(np.ones(centres.shape[1]), left.size)
+        distance = np.square(theta - centres[left]).sum(axis=1)
+        kept = rng.random(left.size) < np.exp(-0.5 * ridge * distance)
+        out[left[kept]] = theta[kept]
+        left = left[~kept]
+    return out
+
+
+def assert_mean(x: Floats, expected: float) -> None:
+    assert abs(x.mean() - expected) < SIGMAS * x.std() / np.sqrt(len(x)) + 1e-3
+
+
+# --- what a sweep must not depend on ------------------------------------------------------------
+
+
+def table(
+    seed: int = 0, *, n_users: int = 400, n_items: int = 60, full: bool = False, weight: Any = None
+) -> Observations:
+    rng = np.random.default_rng(seed)
+    values = rng.random((n_users, n_items))
+    if not full:
+        values[rng.random(values.shape) < 0.8] = np.nan
+        values[5] = np.nan
+        values[:, 7] = np.nan
+    return Observations.from_wide(values, weight=weight, scale=(0, 1))
+
+
+def start(
+    kind: type[Chain],
+    observations: Observations,
+    *,
+    n_events: int = 4,
+    informed: bool = True,
+    n_threads: int = 1,
+    seed: int = 0,
+    penalty: float = 3.0,
+) -> Any:
+    rng = np.random.default_rng(seed)
+    pmf = rng.dirichlet(np.ones(n_events), observations.n_users)
+    bits = (rng.random((observations.n_items, n_events)) < 0.5).astype(float)
+    return kind(observations, engine(n_threads), pmf, bits, penalty, informed, rng)
+
+
+def state(chain: Chain) -> tuple[Floats, Floats, Floats]:
+    return chain.pmf, chain.indicators, chain.precision
+
+
+@pytest.mark.parametrize("informed", [False, True])
+@pytest.mark.parametrize("full", [False, True])
+def test_the_seed_decides_whatever_the_number_of_threads(informed: bool, full: bool) -> None:
+    observations = table(full=full, n_users=900)
+    chains = [
+        start(Chain, observations, n_events=16, informed=informed, n_threads=n, seed=seed)
+        for n, seed in [(1, 3), (2, 3), (1, 4)]
+    ]
+    for chain in chains:
+        for _ in range(3):
+            chain.sweep()
+    for one, two, other in zip(*map(state, chains), strict=True):
+        np.testing.assert_array_equal(one, two)
+        assert (one != other).any()
+
+
+@pytest.mark.parametrize("informed", [False, True])
+def test_a_full_table_gives_the_chain_of_a_sparse_one(informed: bool) -> None:
+    """All users share one Gram matrix there, until each is given the precision of their noise."""
+    full = table(full=True, n_users=300, n_items=20)
+    # a weight of one changes nothing but the way: entry by entry
+    apart = table(full=True, n_users=300, n_items=20, weight=np.ones((300, 20)))
+    assert _full_table(full.by_user, full.n_items) is not None
+    assert _full_table(apart.by_user, apart.n_items) is None
+    chains = [start(Chain, table_, n_events=16, informed=informed) for table_ in (full, apart)]
+    for sweep in range(4):
+        for chain in chains:
+            chain.sweep()
+        for one, two in zip(*map(state, chains), strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-5, atol=1e-7, err_msg=str(sweep))
+
+
+def test_a_full_table_has_the_posterior_of_enumeration() -> None:
+    case = replace(small(), table=np.array([[0.9, 0.2], [0.6, 0.1], [0.4, 0.3]]))
+    case = replace(case, log_odds=case.log_odds[:2])
+    chance, moments = case.posterior()
+    n_chains, sweeps = 20, 250
+    bits, theta = np.zeros((n_chains, 4)), np.zeros((n_chains, 3))
+    both = np.zeros(n_chains)
+    for k in range(n_chains):
+        chain = case.chain(1, seed=k)
+        assert _full_table(chain.observations.by_user, 2) is not None
+        for _ in range(20):
+            chain.sweep()
+        for _ in range(sweeps):
+            chain.sweep()
+            bits[k] += chain.indicators.ravel() / sweeps
+            theta[k] += chain.pmf[:, 0] / sweeps
+            both[k] += chain.indicators[0, 0] * chain.pmf[0, 0] / sweeps
+    settings = naive.all_codes(4)
+    for found, exact in [
+        (bits, chance @ settings),
+        (theta, chance @ moments["x"]),
+        (both[:, None], (chance * settings[:, 0]) @ moments["x"][:, :1]),
+    ]:
+        error = found.std(axis=0, ddof=1) / np.sqrt(n_chains)
+        assert (np.abs(found.mean(axis=0) - exact) < 5 * error).all()
+        assert error.max() < 0.02
+
+
+def test_a_weight_of_two_says_what_the_observation_twice_says() -> None:
+    """To the bits and to the PMF, given the noise: the laws have the same quadratics."""
+    rng = np.random.default_rng(0)
+    plain, weighted = table(), table(weight=np.full((400, 60), 2.0))
+    twice = replace(plain, by_user=doubled(plain.by_user), by_item=doubled(plain.by_item))
+    noise = rng.gamma(2.0, 12.0, plain.n_users)
+    chains = [start(Recorded, seen, informed=False) for seen in (weighted, twice, plain)]
+    for chain in chains:
+        chain.precision[:] = noise
+        chain._draw_indicators()
+    np.testing.assert_array_equal(chains[0].indicators, chains[1].indicators)
+    assert (chains[0].indicators != chains[2].indicators).any()
+    # as many ratings, so that the noise is drawn alike
+    chains[1]._counts = chains[0]._counts
+    for chain in chains:
+        chain._draw_pmfs()
+    np.testing.assert_allclose(chains[0].precision, chains[1].precision, rtol=1e-6)
+    np.testing.assert_allclose(chains[0].pmf, chains[1].pmf, atol=1e-6)
+    assert np.abs(chains[0].pmf - chains[2].pmf).max() > 0.01
+
+
+def doubled(entries: Entries) -> Entries:
+    return Entries(
+        entries.ptr * 2, np.repeat(entries.index, 2), np.repeat(entries.value, 2), entries.weight
+    )
+
+
+# --- priors that are learnt ---------------------------------------------------------------------
+
+
+def test_uninformed_priors_are_the_mean_of_the_rated() -> None:
+    observations = table()
+    chain = start(Chain, observations, informed=False)
+    chain.precision[:] = np.random.default_rng(0).gamma(2.0, 12.0, observations.n_users)
+    items = np.delete(np.arange(60), 7)
+    users = np.delete(np.arange(400), 5)
+    chain.indicators[7] = 1 - np.round(chain.indicators[items].mean(axis=0))
+    chain.indicators[:, 0] = 1.0
+    rate = chain.indicators[items].mean(axis=0)
+    odds = np.log((rate + LEAST_ODDS) / (1 - rate + LEAST_ODDS))
+    np.testing.assert_allclose(chain.log_odds(), np.tile(odds, (60, 1)), atol=1e-12)
+    chain.pmf[5] = [1.0, 0, 0, 0]
+    centre = chain.pmf[users].mean(axis=0)
+    np.testing.assert_allclose(chain.centres(), np.tile(centre, (400, 1)), atol=1e-12)
+    assert chain.ridge() == pytest.approx(3.0 * np.median(chain.precision[users]))
+
+
+@pytest.mark.parametrize("informed", [False, True])
+def test_the_unrated_follow_what_was_learnt_in_the_sweep(informed: bool) -> None:
+    rng = np.random.default_rng(0)
+    n_users, n_items, n_events, unrated = 60, 40, 3, 6000
+    theta = rng.dirichlet(np.ones(n_events), n_users)
+    psi = rng.random((n_items, n_events)) < [0.9, 0.5, 0.3]
+    u, i = np.nonzero(rng.random((n_users, n_items)) < 0.5)
+    p = np.clip((theta @ psi.T)[u, i] + 0.05 * rng.normal(size=len(u)), 0, 1)
+    observations = Observations.of(
+        (u, i, p),
+        scale=(0, 1),
+        users=Ids(np.arange(n_users + unrated)),
+        items=Ids(np.arange(n_items + unrated)),
+    )
+    chain = start(Recorded, observations, n_events=n_events, informed=informed, penalty=0.1)
+    for _ in range(20):
+        chain.sweep()
+    new = chain.last_log_odds[n_items:]
+    np.testing.assert_allclose(new, np.tile(new[0], (unrated, 1)))
+    q = special.expit(new[0])
+    bits = chain.indicators[n_items:]
+    for d in range(n_events):
+        assert_mean(bits[:, d], q[d])
+        assert_mean(bits[:, d] * bits[:, d - 1], q[d] * q[d - 1])
+    centres = np.tile(chain.last_centres[-1], (50_000, 1))
+    expected = gaussian_on_simplex(centres, chain.last_ridge, rng)
+    for d in range(n_events):
+        law = stats.ks_2samp(chain.pmf[n_users:, d], expected[:, d], method="asymp")
+        assert law.pvalue > UNLIKELY
+    noise = stats.gamma(NOISE_SHAPE, scale=1 / NOISE_RATE)
+    assert stats.kstest(chain.precision[n_users:], noise.cdf).pvalue > UNLIKELY
+
+
+@pytest.mark.parametrize("informed", [False, True])
+def test_a_planted_model_is_found_again(informed: bool) -> None:
+    rng = np.random.default_rng(1)
+    theta = rng.dirichlet(np.ones(3), 80)
+    psi = (rng.random((50, 3)) < 0.5).astype(float)
+    values = np.clip(theta @ psi.T + 0.05 * rng.normal(size=(80, 50)), 0, 1)
+    held = rng.random(values.shape) < 0.3
+    observations = Observations.from_wide(np.where(held, np.nan, values), scale=(0, 1))
+    chain = start(Chain, observations, n_events=3, informed=informed, penalty=0.1, seed=5)
+    mean, n = np.zeros(values.shape), 0
+    for sweep in range(150):
+        chain.sweep()
+        if sweep >= 75:
+            mean, n = mean + chain.pmf @ chain.indicators.T, n + 1
+    error = np.sqrt(np.mean(np.square(mean / n - theta @ psi.T)[held]))
+    assert error < 0.04
+    assert 0.04 < 1 / np.sqrt(np.median(chain.precision)) < 0.08
+
+
+def test_incidence_holds_who_rated_what() -> None:
+    observations = table(n_users=30, n_items=12)
+    for entries, n_columns in [(observations.by_user, 12), (observations.by_item, 30)]:
+        rows = np.repeat(np.arange(len(entries.ptr) - 1), np.diff(entries.ptr))
+        expected = np.zeros((len(entries.ptr) - 1, n_columns))
+        expected[rows, entries.index] = 1.0
+        expected /= np.sqrt(np.maximum(expected.sum(axis=1, keepdims=True), 1.0))
+        np.testing.assert_allclose(incidence(entries, n_columns).toarray(), expected)
+
+
+def test_features_are_the_number_of_ratings_and_the_deviations_of_who_gave_them() -> None:
+    observations = table(n_users=30, n_items=12)
+    rng = np.random.default_rng(0)
+    others = rng.dirichlet(np.ones(4), 30)
+    others[:, 3] = 0.25  # no deviations: a feature of zeros, not of NaN
+    rated = np.zeros((12, 30))
+    users, items, _ = observations.coo()
+    rated[items, users] = 1.0
+    X = features(incidence(observations.by_item, 30), others)
+    sizes = rated.sum(axis=1)
+    size = np.log(1 + sizes) - np.log(1 + sizes).mean()
+    sums = rated @ (others - others.mean(axis=0)) / np.sqrt(np.maximum(sizes, 1))[:, None]
+    raw = np.column_stack([size, sums[:, :3]])
+    expected = raw / np.sqrt(np.square(raw).mean(axis=0))
+    np.testing.assert_allclose(X[:, 0], 1.0)
+    np.testing.assert_allclose(X[:, 1:5], expected, atol=1e-9)
+    np.testing.assert_allclose(X[:, 5], 0.0)
+    assert sizes[7] == 0  # an item without ratings has no deviation from the mean
+    np.testing.assert_allclose(X[7, 2:], 0.0)
+
+
+def regression(n: int = 300, n_events: int = 3) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    rng = np.random.default_rng(0)
+    X = np.hstack([np.ones((n, 1)), rng.normal(size=(n, n_events + 1))])
+    eta = X @ rng.normal(size=(n_events + 2, n_events))
+    psi = (rng.random(eta.shape) < special.expit(eta)).astype(float)
+    return X, psi, rng.random(n) < 0.7
+
+
+def logistic(X: Floats, psi: Floats) -> Floats:
+    """Weights by scikit-learn, whose one ridge is made two by the scale of the features."""
+    root = np.sqrt([RIDGE_OF_CONSTANT, *np.full(X.shape[1] - 1, RIDGE)])
+    model = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=10_000)
+    return np.stack([model.fit(X / root, bits).coef_[0].copy() / root for bits in psi.T], axis=1)
+
+
+def test_log_odds_become_those_of_logistic_regression() -> None:
+    X, psi, known = regression()
+    prior = ItemPrior(psi.shape[1])
+    psi[~known] = np.nan  # not looked at
+    for _ in range(60):
+        log_odds = prior.log_odds(X, psi, known)
+    weights = logistic(X[known], psi[known])
+    np.testing.assert_allclose(prior.weights, weights, atol=1e-5)
+    np.testing.assert_allclose(log_odds, np.clip(X @ weights, -MOST, MOST), atol=1e-4)
+
+
+def test_log_odds_settle_again_after_the_bits_have_changed() -> None:
+    """A step that trusts the curvature where it stands goes too far here, and never comes back."""
+    X, _, known = regression()
+    rng = np.random.default_rng(1)
+    prior = ItemPrior(3)
+    shape = (len(X), 3)
+    for rate in (0.995, 0.6, 0.003):
+        psi = (rng.random(shape) < rate).astype(float)
+        psi[known.nonzero()[0][0]] = 0.0
+        psi[known.nonzero()[0][1]] = 1.0  # both are there
+        for _ in range(120):
+            prior.log_odds(X, psi, known)
+        np.testing.assert_allclose(prior.weights, logistic(X[known], psi[known]), atol=1e-3)
+
+
+def test_log_odds_are_bounded_and_finite_when_an_event_has_all_items_or_none() -> None:
+    X, psi, known = regression()
+    X[0, 1:] = 1e4
+    psi[:, 0], psi[:, 1] = 0.0, 1.0
+    prior = ItemPrior(3)
+    for _ in range(50):
+        log_odds = prior.log_odds(X, psi, known)
+    assert np.abs(log_odds).max() == MOST
+    assert (log_odds[1:, 0] < -3).mean() > 0.9
+    assert (log_odds[1:, 1] > 3).mean() > 0.9
+
+
+def test_centres_are_those_of_ridge_regression() -> None:
+    rng = np.random.default_rng(0)
+    Z, _, known = regression()
+    pmf = rng.dirichlet(np.ones(3), len(Z))
+    pmf[~known] = np.nan  # not looked at
+    root = np.sqrt([RIDGE_OF_CONSTANT, *np.full(Z.shape[1] - 1, RIDGE)])
+    model = Ridge(alpha=1.0, fit_intercept=False).fit(Z[known] / root, pmf[known])
+    np.testing.assert_allclose(pmf_centres(Z, pmf, known), model.predict(Z / root), atol=1e-9)

@@ -1,0 +1,190 @@
+"""The posterior: one model made of many draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eventspace import KolmogorovModel, KolmogorovPosterior, Observations
+from eventspace.diagnostics import effective_size, split_rhat
+
+QUICK = {"n_events": 4, "n_chains": 2, "n_warmup": 20, "n_draws": 24, "n_samples": 12}
+
+
+@pytest.fixture(scope="module")
+def noisy() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Stars from a planted model with noise: (train, test)."""
+    rng = np.random.default_rng(2)
+    theta = rng.dirichlet(np.full(4, 0.5), 150)
+    psi = rng.random((60, 4)) < 0.5
+    stars = np.clip(1 + 4 * (theta @ psi.T) + rng.normal(0, 0.6, (150, 60)), 1, 5)
+    frame = pd.DataFrame(
+        {
+            "user": np.repeat([f"u{u}" for u in range(150)], 60),
+            "item": np.tile([f"i{i}" for i in range(60)], 150),
+            "rating": stars.ravel(),
+        }
+    )
+    part = rng.random(len(frame))
+    return frame[part < 0.25], frame[(part >= 0.25) & (part < 0.4)]
+
+
+@pytest.fixture(scope="module")
+def posterior(noisy):
+    table = Observations.from_long(noisy[0], scale=(1, 5))
+    return KolmogorovPosterior(**QUICK, random_state=0).fit(table)
+
+
+def rmse(stars, test) -> float:
+    return float(np.sqrt(np.mean((stars - test["rating"]) ** 2)))
+
+
+def test_it_predicts_better_than_a_single_model_and_than_means(posterior, noisy) -> None:
+    train, test = noisy
+    found = rmse(posterior.predict(test, unit="original"), test)
+    table = Observations.from_long(train, scale=(1, 5))
+    single = KolmogorovModel(4, pmf_penalty=3, random_state=0).fit(table)
+    assert found < rmse(single.predict(test, unit="original"), test)
+    assert found < rmse(test["item"].map(train.groupby("item")["rating"].mean()), test)
+    assert found < 0.67  # the noise alone is 0.6
+
+
+def test_the_mean_of_the_draws_is_the_prediction_of_the_stacked_model(posterior, noisy) -> None:
+    samples = list(posterior.samples())
+    assert len(samples) == posterior.n_samples_ == 12
+    for pmf, bits in samples:
+        assert_allclose(pmf.sum(axis=1), 1)
+        assert bits.shape == (60, 4)
+    mean = np.mean([pmf @ bits.T for pmf, bits in samples], axis=0)
+    assert_allclose(posterior.predict(), mean, atol=1e-12)
+    assert_allclose(posterior.pmf_.sum(axis=1), 1)
+    event = posterior.event("i0") & ~posterior.event("i1")
+    first = [list(posterior.item_ids_).index(item) for item in ("i0", "i1")]
+    each = [pmf @ (bits[first[0]] & ~bits[first[1]]) for pmf, bits in samples]
+    assert_allclose(event.probability(posterior.user_ids_), np.mean(each, axis=0), atol=1e-12)
+
+
+def test_intervals_cover_what_they_promise(posterior, noisy) -> None:
+    test = noisy[1]
+    for level in (0.5, 0.9):
+        found = posterior.predict_interval(test, level, unit="original")
+        truth = test["rating"].to_numpy()
+        inside = (found["low"] <= truth) & (truth <= found["high"])
+        assert inside.mean() == pytest.approx(level, abs=0.05)
+    assert_allclose(found["mean"], posterior.predict(test, unit="original"))
+    draws = [pmf @ bits.T for pmf, bits in posterior.samples()]
+    u = posterior.observations_.user_ids.positions(test["user"])
+    i = posterior.observations_.item_ids.positions(test["item"])
+    assert_allclose(found["std"], 4 * np.std([draw[u, i] for draw in draws], axis=0), atol=1e-6)
+
+
+def test_rules_have_the_part_of_the_draws_in_which_they_hold(posterior) -> None:
+    found = posterior.rules(top=None, min_probability=0.3)
+    assert found["surprise"].is_monotonic_decreasing
+    place = {item: k for k, item in enumerate(posterior.item_ids_)}
+    held = {}
+    samples = [bits for _, bits in posterior.samples()]
+    for a in place:
+        for b in place:
+            inclusion = [
+                s[place[a]].any() and not (s[place[a]] & ~s[place[b]]).any() for s in samples
+            ]
+            if a != b and np.mean(inclusion) >= 0.3:
+                held[a, b] = np.mean(inclusion)
+    rules = {(r.if_item, r.then_item): r.probability for r in found.itertuples()}
+    seen = {pair: p for pair, p in held.items() if pair in rules}
+    assert rules == pytest.approx(seen)
+    both = posterior.observations_
+    rated = np.zeros((both.n_users, both.n_items), dtype=int)
+    rated[both.coo()[:2]] = 1
+    together = rated.T @ rated
+    assert {p for p in held if together[place[p[0]], place[p[1]]]} == set(rules)
+    by_probability = posterior.rules(sort="probability", min_probability=0.3)
+    assert by_probability["probability"].is_monotonic_decreasing
+    own = posterior.rules(item="i0", top=None, min_probability=0.3)
+    assert len(own) == sum("i0" in pair for pair in rules)
+
+
+def test_the_same_seed_gives_the_same_draws_on_any_number_of_threads(noisy, posterior) -> None:
+    table = Observations.from_long(noisy[0], scale=(1, 5))
+    again = KolmogorovPosterior(**QUICK, random_state=0, n_jobs=1).fit(table)
+    np.testing.assert_array_equal(again.pmf_, posterior.pmf_)
+    np.testing.assert_array_equal(again.codes_, posterior.codes_)
+    other = KolmogorovPosterior(**QUICK, random_state=1).fit(table)
+    assert not np.array_equal(other.pmf_, posterior.pmf_)
+
+
+def test_a_file_holds_it_all(posterior, noisy, tmp_path) -> None:
+    posterior.save(tmp_path / "p")
+    again = KolmogorovPosterior.load(tmp_path / "p")
+    np.testing.assert_array_equal(again.predict(noisy[1]), posterior.predict(noisy[1]))
+    assert str(again.summary()) == str(posterior.summary())
+    pd.testing.assert_frame_equal(again.diagnostics(), posterior.diagnostics())
+    with pytest.raises(ValueError, match="holds a KolmogorovPosterior, not a KolmogorovModel"):
+        KolmogorovModel.load(tmp_path / "p")
+
+
+def test_new_users_fold_in(noisy) -> None:
+    table = Observations.from_long(noisy[0], scale=(1, 5))
+    model = KolmogorovPosterior(**QUICK, random_state=0).fit(table)
+    stars = noisy[0][noisy[0]["user"] == "u3"].assign(user="new")
+    model.fold_in(stars)
+    both = model.predict((["u3", "new"], ["i5", "i5"]))
+    assert abs(both[0] - both[1]) < 0.15
+    assert len(model.predict_interval((["new"], ["i5"]))) == 1
+    with pytest.raises(ValueError, match="Item 'i99' is new: a posterior folds in users only"):
+        model.fold_in(pd.DataFrame({"user": ["x"], "item": ["i99"], "rating": [3]}))
+    with pytest.raises(ValueError, match="User 'u3' is known already"):
+        model.fold_in(pd.DataFrame({"user": ["u3"], "item": ["i0"], "rating": [3]}))
+
+
+def test_unrated_users_and_items_have_draws_of_their_priors() -> None:
+    stars = np.random.default_rng(0).random((12, 8))
+    stars[3] = stars[:, 2] = np.nan
+    table = pd.DataFrame(stars, index=list("abcdefghijkl"), columns=[f"i{i}" for i in range(8)])
+    model = KolmogorovPosterior(**QUICK, random_state=0).fit(table)
+    p = model.predict((["d"], ["i2"]))[0]
+    assert 0 < p < 1
+    assert model.predict((["z"], ["i0"]), unknown="population").shape == (1,)
+
+
+def test_diagnostics_see_chains_that_disagree() -> None:
+    rng = np.random.default_rng(0)
+    agreeing = rng.normal(size=(4, 500))
+    assert split_rhat(agreeing) == pytest.approx(1, abs=0.02)
+    assert effective_size(agreeing) == pytest.approx(2000, rel=0.2)
+    apart = agreeing + np.arange(4)[:, None]
+    assert split_rhat(apart) > 1.3
+    assert effective_size(apart) < 50
+    slow = np.zeros((4, 2000))
+    for t in range(1, 2000):
+        slow[:, t] = 0.9 * slow[:, t - 1] + rng.normal(size=4)
+    assert effective_size(slow) == pytest.approx(8000 * 0.1 / 1.9, rel=0.4)
+    many = np.stack([agreeing, apart], axis=2)
+    assert_allclose(split_rhat(many), [split_rhat(agreeing), split_rhat(apart)])
+    assert_allclose(effective_size(many), [effective_size(agreeing), effective_size(apart)])
+    assert split_rhat(np.ones((2, 8))) == 1
+    with pytest.raises(ValueError, match="3 draws a chain are too few"):
+        split_rhat(np.zeros((2, 3)))
+
+
+def test_mistakes_are_named(posterior) -> None:
+    for options, message in (
+        ({"n_events": 65}, "n_events=65 must be a whole number from 1 to 64"),
+        ({"n_draws": 3}, "n_draws=3 must be a whole number of at least 4"),
+        ({"pmf_penalty": -1}, "pmf_penalty=-1 must be a finite number"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            KolmogorovPosterior(**options).fit(np.eye(3))
+    with pytest.raises(ValueError, match="level=2 is a probability"):
+        posterior.predict_interval((["u0"], ["i0"]), 2)
+    with pytest.raises(ValueError, match="An interval is for pairs"):
+        posterior.predict_interval(np.zeros((2, 60)))
+
+
+@parametrize_with_checks([KolmogorovPosterior(2, n_chains=1, n_warmup=2, n_draws=4, n_samples=2)])
+def test_scikit_learn_checks(estimator, check) -> None:
+    check(estimator)
