@@ -8,8 +8,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eventspace import KolmogorovModel, KolmogorovModelCV, Observations, metrics, selection
-from eventspace.selection import EntryKFold, long_table
+from eventspace import KolmogorovModel, KolmogorovModelCV, Observations, metrics, selection, splits
+from eventspace.splits import EntryKFold, long_table
 
 
 @parametrize_with_checks(
@@ -58,13 +58,13 @@ def test_the_best_mean_of_the_folds_is_chosen_and_refitted(noisy) -> None:
 def test_errors_are_of_held_out_entries_in_the_unit_of_the_table(noisy, monkeypatch) -> None:
     """The first fold is fitted again by hand: ids as they are, everything else in training."""
     made = []
-    of = selection.Fold.of
+    of = splits.Fold.of
 
     def kept(*args):
         made.append(of(*args))
         return made[-1]
 
-    monkeypatch.setattr(selection.Fold, "of", kept)
+    monkeypatch.setattr(splits.Fold, "of", kept)
     model = searched(noisy, pmf_penalty=5, cv=0.2)
     (fold,) = made
     u, i = (model.observations_.user_ids, model.observations_.item_ids)
@@ -185,9 +185,10 @@ def test_any_table_is_searched_by_entries(noisy, form) -> None:
 def test_weights_count_in_the_held_out_error(noisy) -> None:
     weight = np.random.default_rng(0).exponential(size=len(noisy))
     seen = Observations.of(noisy.assign(weight=weight))
-    (fold,) = selection.folds(seen, 0.3, np.random.RandomState(0))
+    (fold,) = splits.folds(seen, 0.3, np.random.RandomState(0))
     model = KolmogorovModel(3, n_init=1, random_state=0)
-    error = fold.error(model)
+    p = model.fit(fold.train)._predict_positions(fold.users, fold.items)
+    error = fold.error(p)
     held = pd.DataFrame({"user": seen.user_ids.values[fold.users],
                          "item": seen.item_ids.values[fold.items]})  # fmt: skip
     held = held.merge(noisy.assign(weight=weight), how="left")
@@ -202,7 +203,7 @@ def test_every_user_and_item_keeps_entries(cv) -> None:
     rng = np.random.default_rng(0)
     table = np.where(rng.random((12, 9)) < 0.3, rng.random((12, 9)), np.nan)
     seen = Observations.of(table)
-    folds = selection.folds(seen, cv, np.random.RandomState(0))
+    folds = splits.folds(seen, cv, np.random.RandomState(0))
     assert folds
     for fold in folds:
         assert fold.users.size

@@ -25,7 +25,6 @@ from eventspace.evidence import Evidence, held_out_evidence, liked_from
 from eventspace.files import load_model, save_model
 from eventspace.gibbs.chain import Chain
 from eventspace.indicators import Exact
-from eventspace.metrics import rmse
 from eventspace.observations import Observations
 from eventspace.parameters import check_choice, check_number, check_share, check_whole
 from eventspace.pmf import Pairwise
@@ -42,7 +41,7 @@ from eventspace.prediction import (
 )
 from eventspace.progress import bar
 from eventspace.reasoning import Reasoning
-from eventspace.selection import folds
+from eventspace.splits import folds
 from eventspace.summary import Summary
 from eventspace.tables.frames import data_frame
 from eventspace.tables.pairs import read_pairs
@@ -186,9 +185,8 @@ class KolmogorovPosterior(Prediction, Reasoning, TransformerMixin, BaseEstimator
             streams = [copy.deepcopy(rng) for _ in PENALTIES]
             trials = [trial(k, stream) for k, stream in enumerate(streams)]
             self._run("penalty", trials, TRIAL_SWEEPS)
-        means = observations.from_unit(totals / (2 * (TRIAL_SWEEPS - TRIAL_SWEEPS // 2)))
-        errors = [rmse(fold.truth, mean, fold.weight) for mean in means]
-        return PENALTIES[int(np.argmin(errors))]
+        means = totals / (2 * (TRIAL_SWEEPS - TRIAL_SWEEPS // 2))
+        return PENALTIES[int(np.argmin([fold.error(mean) for mean in means]))]
 
     def _check(self) -> None:
         check_whole("n_events", self.n_events, 1, WORD)

@@ -17,7 +17,8 @@ from eventspace.randomness import streams
 
 Floats = NDArray[np.float64]
 
-NOISE_SHAPE, NOISE_RATE = 2.0, 0.08  # of a precision: a standard deviation of about 0.2
+NOISE_SHAPE = 2.0  # of the Gamma law of the users' precisions
+NOISE_RATE = 0.08  # where its rate starts: a standard deviation of about 0.2
 LEAST_ODDS = 0.02  # added to a base rate and to its complement
 
 
@@ -33,6 +34,7 @@ class Chain:
     informed: bool  # whether the priors know who rated what
     rng: np.random.Generator
     precision: Floats = field(init=False)  # of each user's noise
+    noise_rate: float = NOISE_RATE  # of the Gamma law of these
 
     def __post_init__(self) -> None:
         seen = self.observations
@@ -92,7 +94,7 @@ class Chain:
             pmf, counts = self.pmf[rows], self._counts[rows]
             shared = Q.shape[0] == 1  # a full table has one Q for all
             Q = np.repeat(Q, len(pmf), axis=0) if shared else Q
-            precision = draw_precisions(Q, r, energy, counts, pmf, NOISE_SHAPE, NOISE_RATE, seeds)
+            precision = draw_precisions(Q, r, energy, counts, pmf, NOISE_SHAPE, self.noise_rate, seeds)
             self.precision[rows] = precision
             Q *= precision[:, None, None]
             r *= precision[:, None]
@@ -101,3 +103,7 @@ class Chain:
             draw_pmfs(Q, r, pmf, seeds)
 
         self.engine.each_chunk(by_user, self.indicators, step)
+        # the conjugate law of the rate, with a prior that is worth one user
+        known = self.precision[self._rated_users]
+        shape = NOISE_SHAPE * (len(known) + 1)
+        self.noise_rate = self.rng.gamma(shape) / (known.sum() + NOISE_SHAPE / NOISE_RATE)
