@@ -117,10 +117,6 @@ METHODS: dict[str, list[Predictor]] = {
         lambda **o: surprise("SVD", n_factors=24, **o),
         lr_all=(0.005, 0.01), reg_all=(0.05, 0.1), n_epochs=(30, 60),
     ),
-    "Surprise SVD++, tuned": grid(
-        lambda **o: surprise("SVDpp", n_factors=24, cache_ratings=True, **o),
-        lr_all=(0.005, 0.01), reg_all=(0.05, 0.1), n_epochs=(30,),
-    ),
     "Cornac MF, tuned": grid(
         lambda **o: cornac(k=24, **o),
         learning_rate=(0.01, 0.02), lambda_reg=(0.02, 0.05, 0.1), max_iter=(30, 60),

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import eventspace
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovModel, KolmogorovPosterior, Observations
 
 
 def public(thing: object) -> list[str]:
@@ -18,7 +18,13 @@ def public(thing: object) -> list[str]:
 
 def test_public_names() -> None:
     names = ["KolmogorovModel", "KolmogorovModelCV", "KolmogorovPosterior", "Observations"]
-    assert eventspace.__all__ == [*names, "__version__"]
+    assert eventspace.__all__ == [
+        "KolmogorovModel",
+        "KolmogorovModelCV",
+        "KolmogorovPosterior",
+        "Observations",
+        "__version__",
+    ]
     assert sorted(dir(eventspace)) == sorted(eventspace.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = eventspace.nothing
@@ -46,6 +52,34 @@ def test_public_names_of_the_classes() -> None:
         "query",
         "recommend",
         "rules",
+        "save",
+        "score",
+        "summary",
+        "transform",
+        "user_ids_",
+    }
+    own = {name for name in public(KolmogorovPosterior) if name in _declared(KolmogorovPosterior)}
+    assert own == {
+        "diagnostics",
+        "event",
+        "events",
+        "explain",
+        "fit",
+        "fold_in",
+        "get_feature_names_out",
+        "indicator_mean_",
+        "indicators_",
+        "inverse_transform",
+        "item_ids_",
+        "load",
+        "order",
+        "pmf_mean_",
+        "predict",
+        "predict_interval",
+        "query",
+        "recommend",
+        "rules",
+        "samples",
         "save",
         "score",
         "summary",

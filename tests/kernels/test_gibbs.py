@@ -196,6 +196,21 @@ def test_several_blocks_reach_the_law_and_keep_it(n_events: int) -> None:
         assert_counts(sample_indicators(S, v, anywhere[:5000], sweeps=60), law)
 
 
+@pytest.mark.parametrize("n_events", [5, 8, 11])
+def test_a_sweep_draws_every_bit(n_events: int) -> None:
+    """Events that have nothing to do with each other: one sweep suffices."""
+    rng = np.random.default_rng(0)
+    n = many(20_000, 100)
+    q = rng.uniform(0.1, 0.9, n_events)
+    a = rng.uniform(0, 4, n_events)
+    v = np.log(q / (1 - q)) + 0.5 * a
+    psi = np.zeros((n, n_events))
+    sample_indicators(np.diag(a), v, psi, sweeps=1)
+    for d in range(n_events):
+        assert_mean(psi[:, d], q[d], q[d])
+        assert_mean(psi[:, d] * psi[:, d - 1], q[d] * q[d - 1], q[d] * q[d - 1])
+
+
 @pytest.mark.parametrize("n_events", [4, 5])
 def test_two_modes_are_both_visited_in_their_proportion(n_events: int) -> None:
     """Some events or else the others: no single flip leads from the one set to the other."""
