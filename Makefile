@@ -27,7 +27,7 @@ $(VENV)/bench: $(VENV)/installed
 	touch $@
 
 bench: $(VENV)/bench
-	for name in start_up paper_split indicator_step fit order rules; do \
+	for name in start_up paper_split indicator_step fit order rules accuracy; do \
 	  $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 reproduce: $(VENV)/bench

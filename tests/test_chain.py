@@ -62,10 +62,18 @@ class Given(Chain):
     def ridge(self) -> float:
         return self.prior_ridge
 
+    def sweep(self) -> None:
+        super().sweep()
+        self.noise_rate = NOISE_RATE
+
 
 @dataclass
 class Recorded(Chain):
     """A chain that remembers the priors of its last sweep."""
+
+    def sweep(self) -> None:
+        self.last_noise_rate = self.noise_rate
+        super().sweep()
 
     def log_odds(self) -> Floats:
         self.last_log_odds = super().log_odds()
@@ -482,8 +490,22 @@ def test_the_unrated_follow_what_was_learnt_in_the_sweep(informed: bool) -> None
     for d in range(n_events):
         law = stats.ks_2samp(chain.pmf[n_users:, d], expected[:, d], method="asymp")
         assert law.pvalue > UNLIKELY
-    noise = stats.gamma(NOISE_SHAPE, scale=1 / NOISE_RATE)
+    assert chain.last_noise_rate < 0.5 * NOISE_RATE  # there is less noise than expected
+    noise = stats.gamma(NOISE_SHAPE, scale=1 / chain.last_noise_rate)
     assert stats.kstest(chain.precision[n_users:], noise.cdf).pvalue > UNLIKELY
+
+
+def test_the_typical_noise_is_drawn_given_that_of_the_users() -> None:
+    """Gamma by conjugacy; a user without ratings says nothing about it."""
+    values = np.array([[0.9, 0.2], [0.6, 0.1], [np.nan, np.nan], [np.nan, 0.3]])
+    chain = start(Chain, Observations.from_wide(values, scale=(0, 1)), informed=False)
+    assert chain.noise_rate == NOISE_RATE
+    chance = np.empty(500)
+    for k in range(len(chance)):
+        chain.sweep()
+        total = chain.precision[[0, 1, 3]].sum() + NOISE_SHAPE / NOISE_RATE
+        chance[k] = stats.gamma(4 * NOISE_SHAPE, scale=1 / total).cdf(chain.noise_rate)
+    assert stats.kstest(chance, "uniform").pvalue > UNLIKELY
 
 
 @pytest.mark.parametrize("informed", [False, True])

@@ -376,9 +376,22 @@ class KolmogorovPosterior(Prediction, Reasoning, TransformerMixin, BaseEstimator
         self.error_ = squared_error(self.observations_, self.pmf_, self.indicators_)
         return self
 
-    def _indicators_or_mean(self, items: NDArray[Any] | slice = slice(None)) -> Floats:
-        """psi of some items as numbers: those without ratings have draws from their prior."""
-        return unpack(self.codes_[items], self.pmf_.shape[1]).astype(np.float64)
+    def inverse_transform(self, X: Any) -> Floats:
+        """P[X_i = 1] of every item under each of the PMFs in ``X``: rows x items."""
+        check_is_fitted(self)
+        pmf = np.atleast_2d(np.asarray(X, dtype=np.float64))
+        if pmf.shape[1] != self.pmf_.shape[1]:
+            raise ValueError(
+                f"A PMF here has {self.pmf_.shape[1]} events, X has {pmf.shape[1]} columns."
+            )
+        p = np.zeros((len(pmf), len(self.codes_)))
+        n = pmf.shape[1] // self.n_samples_
+        for k, (_, bits) in enumerate(self.samples()):  # a draw at a time: all would be large
+            p += pmf[:, k * n : (k + 1) * n] @ bits.T
+        return p
+
+    def _predict_positions(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
+        return self._moments(users, items)[0]
 
     def rules(
         self,

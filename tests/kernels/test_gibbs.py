@@ -31,7 +31,7 @@ def many(compiled: int, interpreted: int) -> int:
     return interpreted if INTERPRETED else compiled
 
 
-N_DRAWS = many(20_000, 1_000)
+N_DRAWS = many(10_000, 600)
 
 
 def drawn(kernel: Callable[..., Any], *parameters: float, n: int = N_DRAWS) -> Floats:
@@ -300,7 +300,7 @@ def assert_pmf_law(pmf: Floats, Q: Floats, r: Floats) -> None:
 
 def sample_pmfs(Q: Floats, r: Floats, sweeps: int, start: Floats | None = None) -> Floats:
     """Independent draws: a row each, all of the same law, from the middle or the given PMF."""
-    n, n_events = many(20_000, 200), len(r)
+    n, n_events = many(15_000, 120), len(r)
     pmf = np.tile(np.full(n_events, 1 / n_events) if start is None else start, (n, 1))
     seeds = streams(np.random.default_rng(3), n)
     for _ in range(sweeps):
@@ -332,13 +332,13 @@ def pmf_laws() -> list[Any]:
 @pytest.mark.parametrize(("Q", "r"), pmf_laws())
 def test_pmfs_have_the_law_of_the_grid(Q: Floats, r: Floats) -> None:
     corner = np.eye(len(r))[-1]  # two events without mass stay so until a third gives some
-    assert_pmf_law(sample_pmfs(Q, r, many(60, 12), corner), Q, r)
+    assert_pmf_law(sample_pmfs(Q, r, many(60, 8), corner), Q, r)
 
 
 @pytest.mark.parametrize("n_events", [2, 3, 6])
 def test_without_ratings_a_pmf_is_uniform_on_the_simplex(n_events: int) -> None:
     Q, r = np.zeros((n_events, n_events)), np.zeros(n_events)
-    pmf = sample_pmfs(Q, r, sweeps=many(100, 15))
+    pmf = sample_pmfs(Q, r, sweeps=many(60, 12))
     for d in range(n_events):
         assert_law(pmf[:, d], stats.beta(1, n_events - 1).cdf)
 
@@ -352,7 +352,7 @@ def test_pmfs_of_more_events_have_the_law_of_rejection() -> None:
     log = theta @ r - 0.5 * np.einsum("kd,de,ke->k", theta, Q, theta)
     kept = theta[np.log(rng.random(len(log))) < log - log.max()]
     assert len(kept) > 20_000
-    pmf = sample_pmfs(Q, r, sweeps=many(100, 12))
+    pmf = sample_pmfs(Q, r, sweeps=many(60, 8))
     for d in range(n_events):
         assert stats.ks_2samp(pmf[:, d], kept[:, d]).pvalue > UNLIKELY
     for d, e in [(0, 1), (1, 2), (3, 4)]:

@@ -94,7 +94,9 @@ class Chain:
             pmf, counts = self.pmf[rows], self._counts[rows]
             shared = Q.shape[0] == 1  # a full table has one Q for all
             Q = np.repeat(Q, len(pmf), axis=0) if shared else Q
-            precision = draw_precisions(Q, r, energy, counts, pmf, NOISE_SHAPE, self.noise_rate, seeds)
+            precision = draw_precisions(
+                Q, r, energy, counts, pmf, NOISE_SHAPE, self.noise_rate, seeds
+            )
             self.precision[rows] = precision
             Q *= precision[:, None, None]
             r *= precision[:, None]
