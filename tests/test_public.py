@@ -17,7 +17,6 @@ def public(thing: object) -> list[str]:
 
 
 def test_public_names() -> None:
-    names = ["KolmogorovModel", "KolmogorovModelCV", "KolmogorovPosterior", "Observations"]
     assert eventspace.__all__ == [
         "KolmogorovModel",
         "KolmogorovModelCV",
