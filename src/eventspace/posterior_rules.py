@@ -52,7 +52,7 @@ class PosteriorMiner(Miner):
 
     @cached_property
     def _codes(self) -> Codes:
-        """The codes of all draws, draws x items x words."""
+        """The codes of all draws, draws x items x 1: a draw has at most 64 events."""
         return np.stack(self.restarts)
 
     def _partners(
@@ -60,7 +60,7 @@ class PosteriorMiner(Miner):
     ) -> tuple[Positions, Floats, NDArray[np.bool_]]:
         here = self._codes[:, [item]]
         lower, upper = (self._codes, here) if swapped else (here, self._codes)
-        held = (inside(lower, upper) & lower.any(axis=-1)).mean(axis=0)
+        held = (inside(lower, upper) & (lower[..., 0] > 0)).mean(axis=0)
         listed = np.flatnonzero((held >= max(self.min_confidence, _LEAST)) & self._rated)
         support = masses(self.space.sets[listed] & self.space.sets[item], self.space.mass)
         return listed, support, np.zeros(len(listed), dtype=np.bool_)
@@ -76,7 +76,7 @@ class PosteriorMiner(Miner):
             n_events, *(sizes(part).ravel() for part in (lower, upper, lower & upper))
         )
         rules["log_chance"] = chance.reshape(len(self.restarts), -1).mean(axis=0)
-        rules["stability"] = (inside(lower, upper) & lower.any(axis=-1)).mean(axis=0)
+        rules["stability"] = (inside(lower, upper) & (lower[..., 0] > 0)).mean(axis=0)
         rules["surprise"] = surprise(
             rules["log_chance"], rules["correlation"], rules["both"], rules["stability"]
         )
