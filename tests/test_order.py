@@ -163,12 +163,14 @@ def test_many_classes_take_the_table_and_the_walk_and_few_do_not(monkeypatch) ->
     with monkeypatch.context() as patched:
         patched.delattr(inclusion, "below_by_pairs")
         patched.delattr(inclusion, "covers_by_pairs")
-        inclusion.below(many)
-        inclusion.covers(many)
+        counts, lines = inclusion.below(many), inclusion.covers(many)
+    assert_array_equal(counts, inclusion.below_by_pairs(many))
+    assert_array_equal(lines, inclusion.covers_by_pairs(many))
+    expected = inclusion.below_by_table(few), inclusion.covers_by_walk(few)
     monkeypatch.delattr(inclusion, "below_by_table")
     monkeypatch.delattr(inclusion, "covers_by_walk")
-    inclusion.below(few)
-    inclusion.covers(few)
+    assert_array_equal(inclusion.below(few), expected[0])
+    assert_array_equal(inclusion.covers(few), expected[1])
 
 
 def test_the_paper_s_example() -> None:

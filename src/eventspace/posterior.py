@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event as Signal
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +13,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eventspace.codes import WORD, Codes, pack, unpack
-from eventspace.descent import descend, random_start
+from eventspace.codes import WORD, pack, unpack
 from eventspace.diagnostics import effective_size, split_rhat
 from eventspace.engines.cpu import CPU, count_threads
 from eventspace.entries import Entries
 from eventspace.evidence import Evidence, held_out_evidence, liked_from
 from eventspace.files import load_model, save_model
-from eventspace.gibbs.chain import Chain
+from eventspace.gibbs.sampler import Draws, Sampler
 from eventspace.indicators import Exact
 from eventspace.observations import Observations
 from eventspace.parameters import check_choice, check_number, check_share, check_whole
@@ -39,29 +35,12 @@ from eventspace.prediction import (
     positions,
     squared_error,
 )
-from eventspace.progress import bar
 from eventspace.reasoning import Reasoning
-from eventspace.splits import folds
 from eventspace.summary import Summary
 from eventspace.tables.frames import data_frame
 from eventspace.tables.pairs import read_pairs
 
 Floats = NDArray[np.float64]
-
-START_PENALTY, START_ITERATIONS = 30.0, 5  # of the descents that chains start from
-PENALTIES = (0.3, 1.0, 3.0, 6.0, 15.0)  # tried for "auto"
-HELD_OUT, TRIAL_SWEEPS = 0.1, 50
-WATCHED = 200  # observed entries whose predictions the diagnostics follow
-
-
-class Draws(NamedTuple):
-    """What is kept of a chain."""
-
-    pmf: list[Floats]
-    codes: list[Codes]
-    precision: list[Floats]
-    cost: list[float]  # after each sweep from the warm-up on: the squared error
-    watched: list[Floats]  # predictions of some entries, likewise
 
 
 class KolmogorovPosterior(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -153,40 +132,19 @@ class KolmogorovPosterior(Prediction, Reasoning, TransformerMixin, BaseEstimator
         if not observations.n_observed:
             raise ValueError("Nothing is observed: there is no entry to learn from.")
         random = check_random_state(self.random_state)
-        self.pmf_penalty_ = self._chosen_penalty(observations, random)
+        n_threads = count_threads(1 if self.n_jobs is None else self.n_jobs)
+        sampler = Sampler(self.n_events, bool(self.informed), n_threads, self.verbose)
+        if self.pmf_penalty == "auto":
+            self.pmf_penalty_ = sampler.best_penalty(observations, random)
+        else:
+            self.pmf_penalty_ = float(self.pmf_penalty)
         rngs = np.random.default_rng(random.randint(2**31)).spawn(self.n_chains)
-        sweeps = self.n_warmup + self.n_draws
-        draws = [Draws([], [], [], [], []) for _ in rngs]
-        chains = [self._sweeps(observations, *each) for each in zip(rngs, draws, strict=True)]
-        self._run("sweeps", chains, sweeps)
-        self._keep(observations, draws)
+        each = max(1, -(-self.n_draws * self.n_chains // self.n_samples))  # one draw in so many
+        chains = sampler.sample(
+            observations, self.pmf_penalty_, rngs, self.n_warmup, self.n_draws, each
+        )
+        self._keep(observations, chains)
         return self
-
-    def _chosen_penalty(self, observations: Observations, random: Any) -> float:
-        """The penalty as given, or the best of short chains on a held-out tenth."""
-        if self.pmf_penalty != "auto":
-            return float(self.pmf_penalty)
-        found = folds(observations, HELD_OUT, random)
-        if not found:
-            return PENALTIES[len(PENALTIES) // 2]
-        fold, seed = found[0], random.randint(2**31)
-        totals = np.zeros((len(PENALTIES), len(fold.truth)))
-
-        def trial(k: int, rng: np.random.Generator) -> Iterator[int]:
-            chain = self._start(fold.train, rng, PENALTIES[k])
-            for sweep in range(TRIAL_SWEEPS):
-                chain.sweep()
-                if sweep >= TRIAL_SWEEPS // 2:
-                    totals[k] += dot_products(chain.pmf, chain.indicators, fold.users, fold.items)
-                yield sweep + 1
-
-        # the mean of two chains: one alone would ask for more shrinkage than many need
-        for rng in np.random.default_rng(seed).spawn(2):
-            streams = [copy.deepcopy(rng) for _ in PENALTIES]
-            trials = [trial(k, stream) for k, stream in enumerate(streams)]
-            self._run("penalty", trials, TRIAL_SWEEPS)
-        means = totals / (2 * (TRIAL_SWEEPS - TRIAL_SWEEPS // 2))
-        return PENALTIES[int(np.argmin([fold.error(mean) for mean in means]))]
 
     def _check(self) -> None:
         check_whole("n_events", self.n_events, 1, WORD)
@@ -196,69 +154,6 @@ class KolmogorovPosterior(Prediction, Reasoning, TransformerMixin, BaseEstimator
         check_whole("n_samples", self.n_samples, 1)
         if self.pmf_penalty != "auto":
             check_number("pmf_penalty", self.pmf_penalty)
-
-    def _run(self, title: str, chains: list[Iterator[int]], length: int) -> None:
-        """Run the chains to their ends, several at a time, with a bar; Ctrl-C stops them all."""
-        stop, done = Signal(), [0] * len(chains)
-        n_threads = count_threads(1 if self.n_jobs is None else self.n_jobs)
-
-        def run(k: int) -> None:
-            for number in chains[k]:
-                done[k] = number
-                if stop.is_set():
-                    return
-
-        with (
-            bar(title, length * len(chains), self.verbose) as update,
-            ThreadPoolExecutor(min(n_threads, len(chains))) as pool,
-        ):
-            running = [pool.submit(run, k) for k in range(len(chains))]
-            try:
-                while not all(chain.done() for chain in running):
-                    stop.wait(0.02)
-                    update(sum(done), "")
-            except BaseException:
-                stop.set()
-                raise
-            for chain in running:
-                chain.result()
-
-    def _sweeps(
-        self, observations: Observations, rng: np.random.Generator, draws: Draws
-    ) -> Iterator[int]:
-        """One chain, from a descent; gives the number of each sweep when it is done."""
-        chain = self._start(observations, rng, self.pmf_penalty_)
-        u, i, p = observations.coo()
-        at = np.linspace(0, len(p) - 1, min(WATCHED, len(p))).astype(np.int64)  # for all chains
-        each = max(1, -(-self.n_draws * self.n_chains // self.n_samples))  # one draw in so many
-        for sweep in range(self.n_warmup + self.n_draws):
-            chain.sweep()
-            drawn = sweep - self.n_warmup
-            if drawn >= 0:
-                draws.cost.append(squared_error(observations, chain.pmf, chain.indicators))
-                draws.watched.append(
-                    np.einsum("kd,kd->k", chain.pmf[u[at]], chain.indicators[i[at]])
-                )
-                if (self.n_draws - 1 - drawn) % each == 0:
-                    draws.pmf.append(chain.pmf.copy())
-                    draws.codes.append(pack(chain.indicators > 0.5)[:, 0])
-                    draws.precision.append(chain.precision.copy())
-            yield sweep + 1
-
-    def _start(self, observations: Observations, rng: np.random.Generator, penalty: float) -> Chain:
-        engine = CPU(Exact(), Pairwise(), 0.0, START_PENALTY)
-        descent = descend(
-            random_start(observations, self.n_events, rng),
-            observations,
-            engine,
-            prior="mean",
-            n_iter=START_ITERATIONS,
-            tol=0.0,
-            rng=rng,
-            on_iteration=lambda now: None,
-        )
-        bits = unpack(descent.codes[:, None], self.n_events).astype(np.float64)
-        return Chain(observations, engine, descent.pmf, bits, penalty, bool(self.informed), rng)
 
     def _keep(self, observations: Observations, chains: list[Draws]) -> None:
         """Stack the draws into one model."""
