@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -67,3 +68,15 @@ def draw_gamma(state: np.uint64, shape: float) -> tuple[np.uint64, float]:
         state = next_random(state)
         if math.log(1.0 - uniform(state)) < 0.5 * x * x + d * (1.0 - v + math.log(v)):
             return state, d * v
+
+
+@njit(cache=True, nogil=True)
+def shuffle(state: np.uint64, order: Any) -> np.uint64:
+    """Put the numbers from zero on into ``order``, in random order."""
+    for k in range(order.size):
+        order[k] = k
+    for k in range(order.size - 1, 0, -1):
+        state = next_random(state)
+        j = int(uniform(state) * (k + 1))
+        order[k], order[j] = order[j], order[k]
+    return state

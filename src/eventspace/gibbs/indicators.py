@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from eventspace.gibbs.draws import shuffle
 from eventspace.randomness import next_random, uniform
 
 BLOCK = 4  # bits that are drawn jointly: 2^4 sets are weighed
@@ -27,14 +28,10 @@ def draw_indicators(S: Any, v: Any, indicators: Any, seeds: Any) -> None:
     for i in range(S.shape[0]):
         psi, state = indicators[i], seeds[i]
         for d in range(n_events):
-            order[d] = d
             gradient[d] = -v[i, d]
             for e in range(n_events):
                 gradient[d] += S[i, d, e] * psi[e]
-        for d in range(n_events - 1, 0, -1):
-            state = next_random(state)
-            e = int(uniform(state) * (d + 1))
-            order[d], order[e] = order[e], order[d]
+        state = shuffle(state, order)
         for first in range(0, n_events, BLOCK):
             n_bits = min(BLOCK, n_events - first)
             least = _weigh(S[i], psi, gradient, order, first, n_bits, energy)

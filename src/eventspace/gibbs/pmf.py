@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from eventspace.gibbs.draws import draw_gamma, draw_truncated
-from eventspace.randomness import next_random, uniform
+from eventspace.gibbs.draws import draw_gamma, draw_truncated, shuffle
 
 FLAT = 1e-6  # curvature that changes no law, and lets no sum lose its digits
 
@@ -45,14 +44,10 @@ def draw_pmfs(Q: Any, r: Any, pmf: Any, seeds: Any) -> None:
     for u in range(len(pmf)):
         theta, state = pmf[u], seeds[u]
         for d in range(n_events):
-            order[d] = d
             gradient[d] = -r[u, d]
             for e in range(n_events):
                 gradient[d] += Q[u, d, e] * theta[e]
-        for d in range(n_events - 1, 0, -1):
-            state = next_random(state)
-            e = int(uniform(state) * (d + 1))
-            order[d], order[e] = order[e], order[d]
+        state = shuffle(state, order)
         for k in range(n_events):
             a, b = order[k], order[(k + 1) % n_events]
             if a == b or theta[a] + theta[b] <= 0.0:
