@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from eventspace.engines.cpu import CPU, _full_table
 from eventspace.entries import Entries
 from eventspace.gibbs.chain import LEAST_ODDS, NOISE_RATE, NOISE_SHAPE, Chain
+from eventspace.gibbs.pmf import MOST_PRECISION
 from eventspace.gibbs.priors import (
     MOST,
     RIDGE,
@@ -368,6 +369,30 @@ def test_the_seed_decides_whatever_the_number_of_threads(informed: bool, full: b
     for one, two, other in zip(*map(state, chains), strict=True):
         np.testing.assert_array_equal(one, two)
         assert (one != other).any()
+
+
+def test_a_chain_leaves_the_arrays_that_it_starts_from_alone() -> None:
+    pmf, bits = np.full((400, 3), 1 / 3), np.zeros((60, 3))
+    Chain(table(), engine(), pmf, bits, 1.0, True, np.random.default_rng(0)).sweep()
+    assert (pmf == 1 / 3).all()
+    assert not bits.any()
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_a_table_without_noise_does_not_drive_the_precision_beyond_all_bounds(value: float) -> None:
+    observations = Observations.of(np.full((20, 10), value), scale=(0, 1))
+    chain = start(Chain, observations, n_events=4)
+    for _ in range(400):  # unbounded it would grow tenfold in two sweeps
+        chain.sweep()
+    assert chain.precision.max() <= MOST_PRECISION
+    np.testing.assert_allclose(chain.pmf.sum(axis=1), 1)
+    np.testing.assert_allclose(chain.pmf @ chain.indicators.T, value, atol=1e-4)
+
+
+def test_weights_that_no_sum_can_hold_are_refused() -> None:
+    heavy = table(weight=np.full((400, 60), 1e21))
+    with pytest.raises(ValueError, match=r"A weight of 1e\+21 is more than a chain .* scale the"):
+        start(Chain, heavy)
 
 
 @pytest.mark.parametrize("informed", [False, True])

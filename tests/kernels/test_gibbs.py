@@ -9,6 +9,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -111,6 +112,13 @@ def test_truncated_normals_are_found_soon_whatever_the_bounds(low: float, width:
         assert low <= x <= high
         n_states += steps_between(before, int(state))
     assert n_states < 2 * 2.7 * n
+
+
+@pytest.mark.parametrize("bounds", [(np.nan, 1.0), (0.0, np.nan), (np.inf, np.inf), (1.0, 0.0)])
+def test_bounds_with_nothing_between_end_at_once(bounds: tuple[float, float]) -> None:
+    state, x = draw_truncated(np.uint64(88172645463325252), *bounds)
+    assert state == np.uint64(88172645463325252)
+    assert_array_equal(x, bounds[0])
 
 
 def steps_between(state: int, later: int) -> int:

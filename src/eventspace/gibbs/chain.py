@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 
 NOISE_SHAPE = 2.0  # of the Gamma law of the users' precisions
 NOISE_RATE = 0.08  # where its rate starts: a standard deviation of about 0.2
+MOST_WEIGHT = 1e20  # times any precision it is still a number in 32 bits
 LEAST_ODDS = 0.02  # added to a base rate and to its complement
 
 
@@ -38,6 +39,12 @@ class Chain:
 
     def __post_init__(self) -> None:
         seen = self.observations
+        if seen.by_user.weight.max(initial=0.0) > MOST_WEIGHT:
+            raise ValueError(
+                f"A weight of {seen.by_user.weight.max():g} is more than a chain can add up "
+                f"({MOST_WEIGHT:g}): scale the weights down."
+            )
+        self.pmf, self.indicators = self.pmf.copy(), self.indicators.copy()  # drawn in place
         self.precision = np.full(seen.n_users, NOISE_SHAPE / NOISE_RATE)
         self._user_seeds = streams(self.rng, seen.n_users)
         self._item_seeds = streams(self.rng, seen.n_items)

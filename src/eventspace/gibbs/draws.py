@@ -27,8 +27,11 @@ def draw_truncated(state: np.uint64, low: float, high: float) -> tuple[np.uint64
     """A standard normal between two bounds, by rejection (Robert, 1995): it is exact.
 
     Proposals are normal where the interval is wide and around zero, uniform where it is narrow,
-    exponential in a tail; about half of them or more are accepted.
+    exponential in a tail; about half of them or more are accepted. Without any room between the
+    bounds (or with one that is no number) there is nothing to draw: the lower one is given.
     """
+    if not low < high:
+        return state, low
     if high < 0.0:
         state, x = draw_truncated(state, -high, -low)
         return state, -x

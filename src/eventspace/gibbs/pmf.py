@@ -10,6 +10,7 @@ from numba import njit
 
 from eventspace.gibbs.draws import draw_gamma, draw_truncated, shuffle
 
+MOST_PRECISION = 1e12  # a deviation of 1e-6: what is stored of a value is hardly nearer to it
 FLAT = 1e-6  # curvature that changes no law, and lets no sum lose its digits
 
 
@@ -17,7 +18,10 @@ FLAT = 1e-6  # curvature that changes no law, and lets no sum lose its digits
 def draw_precisions(
     Q: Any, r: Any, energy: Any, counts: Any, pmf: Any, shape: float, rate: float, seeds: Any
 ) -> Any:
-    """Draw each user's noise precision: Gamma(shape, rate) times the likelihood of the ratings."""
+    """Draw each user's noise precision: Gamma(shape, rate) times the likelihood of the ratings.
+
+    It is at most MOST_PRECISION: a table without noise would drive it up for ever.
+    """
     precision = np.empty(len(pmf))
     for u in range(len(pmf)):
         error = energy[u]
@@ -27,7 +31,7 @@ def draw_precisions(
                 row += Q[u, d, e] * pmf[u, e]
             error += pmf[u, d] * row
         seeds[u], gamma = draw_gamma(seeds[u], shape + 0.5 * counts[u])
-        precision[u] = gamma / (rate + 0.5 * max(error, 0.0))
+        precision[u] = min(gamma / (rate + 0.5 * max(error, 0.0)), MOST_PRECISION)
     return precision
 
 
