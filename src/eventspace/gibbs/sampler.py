@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Event as Signal
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +18,8 @@ from eventspace.indicators import Exact
 from eventspace.observations import Observations
 from eventspace.pmf import Pairwise
 from eventspace.prediction import dot_products, squared_error
-from eventspace.progress import bar
 from eventspace.splits import folds
+from eventspace.together import run_together
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +77,7 @@ class Sampler:
                 yield sweep + 1
 
         chains = [sweeps(rng, draws) for rng, draws in zip(rngs, found, strict=True)]
-        self._run("sweeps", chains, n_warmup + n_draws)
+        run_together("sweeps", chains, n_warmup + n_draws, self.n_threads, self.show)
         return found
 
     def best_penalty(self, observations: Observations, random: np.random.RandomState) -> float:
@@ -101,7 +99,7 @@ class Sampler:
         # the mean of two chains: one alone would ask for more shrinkage than many need
         for rng in np.random.default_rng(seed).spawn(2):
             trials = [trial(k, copy.deepcopy(rng)) for k in range(len(PENALTIES))]
-            self._run("penalty", trials, TRIAL_SWEEPS)
+            run_together("penalty", trials, TRIAL_SWEEPS, self.n_threads, self.show)
         means = totals / (2 * (TRIAL_SWEEPS - TRIAL_SWEEPS // 2))
         return PENALTIES[int(np.argmin([fold.error(mean) for mean in means]))]
 
@@ -119,28 +117,3 @@ class Sampler:
         )
         bits = unpack(descent.codes[:, None], self.n_events).astype(np.float64)
         return Chain(observations, engine, descent.pmf, bits, penalty, self.informed, rng)
-
-    def _run(self, title: str, chains: list[Iterator[int]], length: int) -> None:
-        """Run the chains to their ends, several at a time, with a bar; Ctrl-C stops them all."""
-        stop, done = Signal(), [0] * len(chains)
-
-        def run(k: int) -> None:
-            for number in chains[k]:
-                done[k] = number
-                if stop.is_set():
-                    return
-
-        with (
-            bar(title, length * len(chains), self.show) as update,
-            ThreadPoolExecutor(min(self.n_threads, len(chains))) as pool,
-        ):
-            running = [pool.submit(run, k) for k in range(len(chains))]
-            try:
-                while not all(chain.done() for chain in running):
-                    stop.wait(0.02)
-                    update(sum(done), "")
-            except BaseException:
-                stop.set()
-                raise
-            for chain in running:
-                chain.result()

@@ -1,0 +1,41 @@
+"""Several long tasks at a time, on threads, under one progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event as Signal
+
+from eventspace.progress import bar
+
+
+def run_together(
+    title: str, tasks: list[Iterator[int]], length: int, n_threads: int, show: bool | None
+) -> None:
+    """Run tasks to their ends, several at a time; Ctrl-C stops them all.
+
+    A task yields how many of its ``length`` steps are done. Each has to keep to itself, so that the
+    result does not depend on the number of threads.
+    """
+    stop, done = Signal(), [0] * len(tasks)
+
+    def run(k: int) -> None:
+        for number in tasks[k]:
+            done[k] = number
+            if stop.is_set():
+                return
+
+    with (
+        bar(title, length * len(tasks), show) as update,
+        ThreadPoolExecutor(min(n_threads, len(tasks))) as pool,
+    ):
+        running = [pool.submit(run, k) for k in range(len(tasks))]
+        try:
+            while not all(task.done() for task in running):
+                stop.wait(0.02)
+                update(sum(done), "")
+        except BaseException:
+            stop.set()
+            raise
+        for task in running:
+            task.result()
