@@ -134,3 +134,10 @@ def test_coverage_counts_the_bounds_in() -> None:
 def test_bad_columns_are_refused(call, message) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_probabilities_may_be_beyond_one_by_rounding_only() -> None:
+    assert metrics.brier_score([1, 0], [1 + 2e-16, -2e-16]) == 0.0
+    assert metrics.reliability_curve([1], [1 + 2e-16], strategy="uniform")["prediction"][0] == 1.0
+    with pytest.raises(ValueError, match="prediction must be from 0 to 1"):
+        metrics.brier_score([1], [1.001])

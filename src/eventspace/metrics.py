@@ -19,6 +19,8 @@ from eventspace.parameters import check_choice, check_whole
 
 Floats = NDArray[np.float64]
 
+ROUNDING = 1e-9  # by which a probability may be beyond 0 or 1
+
 
 def rmse(truth: Any, prediction: Any, weight: Any = None) -> float:
     """The root of the (weighted) mean squared error, in the unit of both."""
@@ -115,11 +117,12 @@ def _columns(**columns: Any) -> list[Floats]:
 
 
 def _probabilities(**columns: Any) -> list[Floats]:
+    """Likewise, from 0 to 1; what is beyond by rounding, as a sum of masses may be, is cut off."""
     arrays = _columns(**columns)
     for name, array in zip(columns, arrays, strict=True):
-        if not ((array >= 0) & (array <= 1)).all():
+        if not ((array >= -ROUNDING) & (array <= 1 + ROUNDING)).all():
             raise ValueError(f"{name} must be from 0 to 1: these are probabilities.")
-    return arrays
+    return [np.clip(array, 0, 1) for array in arrays]
 
 
 def _ranked(
