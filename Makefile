@@ -27,7 +27,8 @@ $(VENV)/bench: $(VENV)/installed
 	touch $@
 
 bench: $(VENV)/bench
-	for name in start_up paper_split indicator_step fit order rules accuracy; do \
+	for name in start_up paper_split indicator_step fit order rules \
+	  accuracy accuracy_movielens accuracy_shapes accuracy_time; do \
 	  $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 reproduce: $(VENV)/bench

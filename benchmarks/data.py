@@ -1,4 +1,4 @@
-"""Ratings to measure on: MovieLens from EVENTSPACE_DATA, and generated tables of any size."""
+"""Ratings to measure on: real ones from EVENTSPACE_DATA, and generated tables of any size."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Ratings(NamedTuple):
-    """Users and items as integers, values in stars; three columns of one length."""
+    """Users and items as integers, values in their own unit; three columns of one length."""
 
     users: NDArray[np.int32]
     items: NDArray[np.int32]
@@ -39,6 +39,37 @@ def movielens_100k(split: int = 4) -> tuple[Ratings, Ratings]:
 def movielens_1m() -> Ratings:
     """All of MovieLens 1M, in the order of the file."""
     return _ratings(pd.read_parquet(folder("movielens-1m") / "ratings.parquet"))
+
+
+def movielens_small() -> Ratings:
+    """MovieLens latest-small: half stars from 0.5 to 5."""
+    return _ratings(pd.read_csv(folder("movielens-latest-small") / "ratings.csv"))
+
+
+def house_votes() -> Ratings:
+    """The 16 key votes of the House in 1984: yea 1, nay 0; neither is missing."""
+    path = folder("house-votes-84") / "house-votes-84.data"
+    votes = pd.read_csv(path, header=None).iloc[:, 1:]
+    return observed(np.select([votes == "y", votes == "n"], [1.0, 0.0], np.nan))
+
+
+def senate() -> Ratings:
+    """The roll calls of the 109th Senate, without the President: yea 1, nay 0."""
+    votes = pd.read_csv(folder("senate109") / "votes_binary.csv", index_col=0)
+    return observed(votes.to_numpy(np.float64)[1:])
+
+
+def links() -> Ratings:
+    """How much of what a mote of the Intel lab sends reaches another; not what reaches itself."""
+    path = folder("intel-lab-connectivity") / "connectivity.txt"
+    frame = pd.read_csv(path, sep=r"\s+", header=None).dropna()
+    return _ratings(frame[frame[0] != frame[1]])
+
+
+def observed(table: NDArray[np.float64]) -> Ratings:
+    """The entries of a table, users x items, that are not NaN."""
+    users, items = np.nonzero(~np.isnan(table))
+    return _ratings(pd.DataFrame({"user": users, "item": items, "value": table[users, items]}))
 
 
 def random_split(ratings: Ratings, share: float = 0.8, seed: int = 0) -> tuple[Ratings, Ratings]:

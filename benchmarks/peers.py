@@ -32,12 +32,12 @@ class Factors:
     P: Array
     Q: Array
 
-    def predict(self, users: Array, items: Array) -> Array:
-        """Ratings, clipped to 1..5; an unknown user or item adds nothing."""
+    def predict(self, users: Array, items: Array, scale: tuple[float, float] = (1, 5)) -> Array:
+        """Ratings, clipped to the scale; an unknown user or item adds nothing."""
         (u, user_known), (i, item_known) = _find(self.user_ids, users), _find(self.item_ids, items)
         bias = user_known * self.user_bias[u] + item_known * self.item_bias[i]
         product = np.einsum("nd,nd->n", self.P[u], self.Q[i]) * (user_known & item_known)
-        ratings: Array = np.clip(self.mean + bias + product, 1, 5)
+        ratings: Array = np.clip(self.mean + bias + product, *scale)
         return ratings
 
 
