@@ -172,7 +172,7 @@ def grid(make: Callable[..., Method], **options: tuple[Any, ...]) -> Options:
 BIAS: Options = {"": bias}
 SVD = grid(
     partial(surprise, "SVD"),
-    n_factors=(24,), lr_all=(0.005, 0.01), reg_all=(0.02, 0.05, 0.1), n_epochs=(30, 60),
+    n_factors=(24, 100), lr_all=(0.005, 0.01), reg_all=(0.05, 0.1), n_epochs=(60,),
 )  # fmt: skip
 PEERS = {
     "user + item bias": BIAS,
@@ -183,7 +183,7 @@ PEERS = {
     ),
     "Cornac MF, tuned": grid(
         cornac,
-        k=(24,), learning_rate=(0.01, 0.02), lambda_reg=(0.02, 0.05, 0.1), max_iter=(30, 60),
+        k=(24, 100), learning_rate=(0.01, 0.02), lambda_reg=(0.05, 0.1), max_iter=(30, 60),
     ),
     "LensKit BiasedMF": grid(lenskit, rank=(24,)),
 }  # fmt: skip
