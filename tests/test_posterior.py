@@ -135,10 +135,6 @@ def test_new_users_fold_in(noisy) -> None:
     both = model.predict((["u3", "new"], ["i5", "i5"]))
     assert abs(both[0] - both[1]) < 0.15
     assert len(model.predict_interval((["new"], ["i5"]))) == 1
-    with pytest.raises(ValueError, match="Item 'i99' is new: a posterior folds in users only"):
-        model.fold_in(pd.DataFrame({"user": ["x"], "item": ["i99"], "rating": [3]}))
-    with pytest.raises(ValueError, match="User 'u3' is known already"):
-        model.fold_in(pd.DataFrame({"user": ["u3"], "item": ["i0"], "rating": [3]}))
 
 
 def test_unrated_users_and_items_have_draws_of_their_priors() -> None:
@@ -176,6 +172,7 @@ def test_mistakes_are_named(posterior) -> None:
         ({"n_events": 65}, "n_events=65 must be a whole number from 1 to 64"),
         ({"n_draws": 3}, "n_draws=3 must be a whole number of at least 4"),
         ({"pmf_penalty": -1}, "pmf_penalty=-1 must be a finite number"),
+        ({"n_jobs": 0}, "n_jobs=0 must be a whole number above 0"),
     ):
         with pytest.raises(ValueError, match=message):
             KolmogorovPosterior(**options).fit(np.eye(3))

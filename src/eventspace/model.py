@@ -14,11 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace import settings
-from eventspace.codes import pack, unpack
+from eventspace.codes import WORD, pack, unpack
 from eventspace.descent import Descent, descend, population_centre, random_start
-from eventspace.engines.cpu import Pmfs
+from eventspace.engines.cpu import CPU, Pmfs
 from eventspace.entries import Entries
 from eventspace.files import load_model, save_model
+from eventspace.folding import news
 from eventspace.observations import Observations
 from eventspace.prediction import Prediction, squared_error
 from eventspace.progress import bar
@@ -93,11 +94,14 @@ class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # 
         Whether the cost stood still before ``n_iter`` iterations were done.
     interrupted_ : bool
         Whether Ctrl-C ended the descent.
+    loss_ : float or None
+        Of a model that an average was compressed to: the root mean square of the difference
+        between its predictions and those of the average.
     """
 
     # what a file holds of a fit, beside its parameters and observations
     _SAVED_ARRAYS = ("pmf_", "codes_", "history_", "proved_", "gap_")
-    _SAVED_NUMBERS = ("error_", "converged_", "interrupted_", "n_iter_")
+    _SAVED_NUMBERS = ("error_", "converged_", "interrupted_", "n_iter_", "loss_")
 
     def __init__(
         self,
@@ -203,6 +207,7 @@ class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # 
         self.proved_ = descent.proved
         self.gap_ = descent.gap
         self.converged_ = descent.converged
+        self.loss_: float | None = None
         self.n_features_in_ = observations.n_items
 
     @classmethod
@@ -210,7 +215,7 @@ class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # 
         """A model with given PMFs and indicators, for the users and items of a table.
 
         ``pmf`` is users x events, ``indicators`` items x events, both in the order of the table's
-        users and items; nothing is learnt.
+        users and items; nothing is learnt. There may be more than 64 events.
         """
         observations = Observations.of(X)
         theta, psi = np.array(pmf, dtype=np.float64), np.array(indicators)
@@ -226,7 +231,6 @@ class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # 
         if not np.isin(psi, (0, 1)).all():
             raise ValueError("indicators must be 0 or 1.")
         model = cls(n_events=theta.shape[1])
-        settings.checked_engine(model)
         model.observations_ = observations
         model.pmf_, model.codes_ = theta, pack(psi.astype(np.bool_))
         model.error_ = squared_error(observations, theta, model.indicators_)
@@ -234,6 +238,7 @@ class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # 
         model.proved_ = np.zeros(observations.n_items, dtype=np.bool_)
         model.gap_ = np.full(observations.n_users, np.inf)
         model.converged_ = model.interrupted_ = False
+        model.loss_ = None
         model.n_features_in_ = observations.n_items
         return model
 
@@ -252,8 +257,7 @@ class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # 
         mean = self.pmf_mean_
         centre = mean if self.pmf_prior == "mean" else np.zeros_like(mean)
         start = np.tile(mean, (len(by_user.ptr) - 1, 1))
-        engine = settings.checked_engine(self)
-        solved = engine.update_pmfs(by_user, start, self.codes_[:, 0], centre)
+        solved = self._engine().update_pmfs(by_user, start, self.codes_[:, 0], centre)
         solved.pmf[np.diff(by_user.ptr) == 0] = mean
         return solved
 
@@ -265,40 +269,36 @@ class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # 
         as a new one, once its new raters are.
         """
         check_is_fitted(self)
-        known = self.observations_
-        new = Observations.of(X, scale=known.scale, users=known.user_ids, items=known.item_ids)
-        u, i, _ = new.coo()
-        new_user, new_item = u >= known.n_users, i >= known.n_items
-        if (new_user == new_item).any():
-            k = int(np.argmax(new_user == new_item))
-            both = "new" if new_user[k] else "known"
-            raise ValueError(
-                f"fold_in needs one of user and item new and the other known, but user "
-                f"{new.user_ids[u[k]]!r} and item {new.item_ids[i[k]]!r} are both {both}: "
-                + ("fold in the users first." if new_user[k] else "fit again to change them.")
-            )
-        users = self._solve_pmfs(new.by_user.rows(known.n_users))
+        engine, new = self._engine(), news(self.observations_, X)
+        users = self._solve_pmfs(new.entries.by_user.rows(new.n_users))
         pmf = np.vstack([self.pmf_, users.pmf])
-        codes = np.zeros(new.n_items, dtype=np.uint64)
-        codes[: known.n_items] = self.codes_[:, 0]
-        proved = np.append(self.proved_, np.zeros(new.n_items - known.n_items, dtype=np.bool_))
-        rated = np.append(np.diff(known.by_item.ptr), np.zeros(new.n_items - known.n_items)) > 0
-        first_rated = np.flatnonzero(~rated & (np.diff(new.by_item.ptr) > 0))
-        items = settings.checked_engine(self).update_indicators(
-            new.by_item.taken(first_rated),
+        n_more = new.merged.n_items - len(self.codes_)
+        codes = np.append(self.codes_[:, 0], np.zeros(n_more, dtype=np.uint64))
+        proved = np.append(self.proved_, np.zeros(n_more, dtype=np.bool_))
+        items = engine.update_indicators(
+            new.entries.by_item.taken(new.items),
             pmf,
-            codes[first_rated],
-            streams(np.random.default_rng(0), len(first_rated)),
+            codes[new.items],
+            streams(np.random.default_rng(0), len(new.items)),
         )
-        codes[first_rated], proved[first_rated] = items.codes, items.proved
-        merged = known.merged(new)
+        codes[new.items], proved[new.items] = items.codes, items.proved
 
         self.pmf_, self.codes_, self.proved_ = pmf, codes[:, None], proved
         self.gap_ = np.append(self.gap_, users.gap)
-        self.observations_ = merged
-        self.error_ = squared_error(merged, pmf, self.indicators_)
-        self.n_features_in_ = merged.n_items
+        self.observations_ = new.merged
+        self.error_ = squared_error(new.merged, pmf, self.indicators_)
+        self.n_features_in_ = new.merged.n_items
         return self
+
+    def _engine(self) -> CPU:
+        """The engine for new users and items; its solves have at most 64 events."""
+        if self.pmf_.shape[1] > WORD:
+            raise ValueError(
+                f"This model has {self.pmf_.shape[1]:,} events, and takes in no new users or items:"
+                f" a solve has at most {WORD}. Do it with the average that it was made of, or with "
+                f"its to_model(n_events={WORD})."
+            )
+        return settings.checked_engine(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file: parameters, PMFs, codes, ids, scale and observations."""

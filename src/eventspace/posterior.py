@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import ndtri
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eventspace.codes import WORD, pack, unpack
+from eventspace.average import Average, Bits, Floats, Folded
+from eventspace.codes import WORD, unpack
 from eventspace.diagnostics import effective_size, split_rhat
-from eventspace.engines.cpu import CPU, count_threads
-from eventspace.entries import Entries
-from eventspace.evidence import Evidence, held_out_evidence, liked_from
-from eventspace.files import load_model, save_model
+from eventspace.engines.cpu import CPU
+from eventspace.folding import News
+from eventspace.gibbs.folding import Folding
 from eventspace.gibbs.sampler import Draws, Sampler
 from eventspace.indicators import Exact
 from eventspace.observations import Observations
-from eventspace.parameters import check_choice, check_number, check_share, check_whole
+from eventspace.parameters import check_number, check_whole
 from eventspace.pmf import Pairwise
-from eventspace.posterior_rules import SORTS, PosteriorMiner
-from eventspace.prediction import (
-    UNITS,
-    UNKNOWN,
-    Prediction,
-    Unit,
-    Unknown,
-    dot_products,
-    positions,
-    squared_error,
-)
-from eventspace.reasoning import Reasoning
+from eventspace.settings import checked_threads
 from eventspace.summary import Summary
 from eventspace.tables.frames import data_frame
-from eventspace.tables.pairs import read_pairs
-
-Floats = NDArray[np.float64]
 
 
-class KolmogorovPosterior(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KolmogorovPosterior(Average):
     """The posterior mean of Kolmogorov models: itself one, with the events of all draws.
 
     Chains draw PMFs, indicators and each user's noise in turn from their conditional laws, with
@@ -92,13 +73,15 @@ class KolmogorovPosterior(Prediction, Reasoning, TransformerMixin, BaseEstimator
         The squared error of each draw, for diagnostics.
     watched_ : array of chains x draws x entries
         The predictions of some observed entries in each draw, likewise.
+    seed_ : int
+        Of the chains, and of whatever is drawn later.
     observations_ : Observations
         What was learnt from.
     """
 
     # what a file holds of a fit, beside its parameters and observations
     _SAVED_ARRAYS = ("pmf_", "codes_", "noise_", "cost_", "watched_")
-    _SAVED_NUMBERS = ("error_", "n_samples_", "pmf_penalty_")
+    _SAVED_NUMBERS = ("error_", "n_samples_", "pmf_penalty_", "seed_")
 
     def __init__(
         self,
@@ -132,13 +115,13 @@ class KolmogorovPosterior(Prediction, Reasoning, TransformerMixin, BaseEstimator
         if not observations.n_observed:
             raise ValueError("Nothing is observed: there is no entry to learn from.")
         random = check_random_state(self.random_state)
-        n_threads = count_threads(1 if self.n_jobs is None else self.n_jobs)
-        sampler = Sampler(self.n_events, bool(self.informed), n_threads, self.verbose)
+        sampler = Sampler(self.n_events, bool(self.informed), checked_threads(self), self.verbose)
         if self.pmf_penalty == "auto":
             self.pmf_penalty_ = sampler.best_penalty(observations, random)
         else:
             self.pmf_penalty_ = float(self.pmf_penalty)
-        rngs = np.random.default_rng(random.randint(2**31)).spawn(self.n_chains)
+        self.seed_ = int(random.randint(2**31))
+        rngs = np.random.default_rng(self.seed_).spawn(self.n_chains)
         each = max(1, -(-self.n_draws * self.n_chains // self.n_samples))  # one draw in so many
         chains = sampler.sample(
             observations, self.pmf_penalty_, rngs, self.n_warmup, self.n_draws, each
@@ -157,168 +140,36 @@ class KolmogorovPosterior(Prediction, Reasoning, TransformerMixin, BaseEstimator
 
     def _keep(self, observations: Observations, chains: list[Draws]) -> None:
         """Stack the draws into one model."""
-        pmfs = [drawn for chain in chains for drawn in chain.pmf]
         codes = [drawn for chain in chains for drawn in chain.codes]
         precision = [drawn for chain in chains for drawn in chain.precision]
-        self.n_samples_ = len(pmfs)
-        self.observations_ = observations
-        self.pmf_ = np.hstack(pmfs) / self.n_samples_
-        bits = [unpack(drawn[:, None], self.n_events) for drawn in codes]
-        self.codes_ = pack(np.hstack(bits))
+        self._stack(
+            observations,
+            [drawn for chain in chains for drawn in chain.pmf],
+            [unpack(drawn[:, None], self.n_events) for drawn in codes],
+        )
         self.noise_ = np.sqrt(np.mean([1.0 / drawn for drawn in precision], axis=0))
         self.cost_ = np.array([chain.cost for chain in chains])
         self.watched_ = np.array([chain.watched for chain in chains])
-        self.error_ = squared_error(observations, self.pmf_, self.indicators_)
-        self.n_features_in_ = observations.n_items
 
-    def samples(self) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
-        """Each draw that was kept: its PMFs, users x events, and its indicators, items x events."""
-        check_is_fitted(self)
-        n, bits = self.pmf_.shape[1] // self.n_samples_, self.indicators_
-        for k in range(self.n_samples_):
-            events = slice(k * n, (k + 1) * n)
-            yield self.pmf_[:, events] * self.n_samples_, bits[:, events]
+    def _completed(self, bits: Bits) -> Floats:
+        return bits.astype(np.float64)  # the unrated are drawn, too: from what is expected of them
 
-    def predict_interval(
-        self,
-        X: Any,
-        level: float = 0.9,
-        *,
-        unit: Unit = "probability",
-        unknown: Unknown = "error",
-    ) -> Any:
-        """Where an observation will lie: a DataFrame with a row a pair.
-
-        ``mean``, ``std`` of the mean's posterior, and ``low`` and ``high``, between which a new
-        value lies with probability ``level``: the posterior's spread and the user's own noise
-        taken together, as a normal law cut off at the ends of the scale. ``X`` holds pairs, as in
-        :meth:`predict`.
-        """
-        check_is_fitted(self)
-        check_share("level", level)
-        check_choice("unit", unit, UNITS)
-        check_choice("unknown", unknown, UNKNOWN)
-        pairs = read_pairs(X)
-        if pairs is None:
-            raise ValueError("An interval is for pairs: (users, items), or a DataFrame with both.")
-        known = self.observations_
-        users = positions(known.user_ids, pairs.users, "user", unknown)
-        items = positions(known.item_ids, pairs.items, "item", unknown)
-        mean, std = self._moments(users, items)
-        noise = np.append(self.noise_, np.sqrt(np.mean(np.square(self.noise_))))[users]
-        half = float(ndtri(0.5 + level / 2)) * np.hypot(std, noise)
-        columns = {
-            "mean": mean,
-            "low": np.clip(mean - half, 0, 1),
-            "high": np.clip(mean + half, 0, 1),
-        }
-        if unit == "original":
-            columns = {name: known.from_unit(p) for name, p in columns.items()}
-            std = std * (known.scale[1] - known.scale[0])
-        return data_frame({"mean": columns["mean"], "std": std, **columns}, known.library)
-
-    def _moments(self, users: NDArray[Any], items: NDArray[Any]) -> tuple[Floats, Floats]:
-        """Mean and standard deviation over the draws of theta_u . psi_i; -1 is the population."""
-        total, square = np.zeros(len(users)), np.zeros(len(users))
-        rated = np.diff(self.observations_.by_user.ptr) > 0
-        seen = np.diff(self.observations_.by_item.ptr) > 0
-        for pmf, bits in self.samples():
-            theta = np.vstack([pmf, pmf[rated].mean(axis=0)])
-            psi = np.vstack([bits, bits[seen].mean(axis=0)])
-            p = dot_products(theta, psi, users, items)
-            total += p
-            square += p * p
-        mean = total / self.n_samples_
-        return mean, np.sqrt(np.maximum(square / self.n_samples_ - mean * mean, 0.0))
-
-    def transform(self, X: Any) -> Floats:
-        """The PMF of each user of a table, taken as new: one convex solve a row and a draw.
-
-        Gives rows x events, the events of all draws; the items must be the model's own.
-        """
-        check_is_fitted(self)
-        return self._new_pmfs(self._aligned(X).by_user)
-
-    def _new_pmfs(self, by_user: Entries) -> Floats:
-        engine = CPU(Exact(), Pairwise(), 0.0, self.pmf_penalty_)
-        n_users = len(by_user.ptr) - 1
-        rated = np.diff(self.observations_.by_user.ptr) > 0
-        found = []
-        for pmf, bits in self.samples():
-            mean = pmf[rated].mean(axis=0)
-            start = np.tile(mean, (n_users, 1))
-            solved = engine.update_pmfs(by_user, start, pack(bits)[:, 0], mean)
-            solved.pmf[np.diff(by_user.ptr) == 0] = mean
-            found.append(solved.pmf / self.n_samples_)
-        return np.hstack(found)
-
-    def fold_in(self, X: Any) -> Self:
-        """Add the new users of a table, whose items the model knows, without touching the rest."""
-        check_is_fitted(self)
-        known = self.observations_
-        new = Observations.of(X, scale=known.scale, users=known.user_ids, items=known.item_ids)
-        if new.n_items > known.n_items:
-            item = new.item_ids[known.n_items]
-            raise ValueError(f"Item {item!r} is new: a posterior folds in users only; fit again.")
-        if new.by_user.ptr[known.n_users]:
-            user = new.user_ids[int(new.coo()[0][0])]
-            raise ValueError(f"User {user!r} is known already: fit again to change what is known.")
-        pmf = self._new_pmfs(new.by_user.rows(known.n_users))
-        self.observations_ = known.merged(new)
-        self.pmf_ = np.vstack([self.pmf_, pmf])
-        typical = np.sqrt(np.mean(np.square(self.noise_)))
-        self.noise_ = np.append(self.noise_, np.full(len(pmf), typical))
-        self.error_ = squared_error(self.observations_, self.pmf_, self.indicators_)
-        return self
-
-    def inverse_transform(self, X: Any) -> Floats:
-        """P[X_i = 1] of every item under each of the PMFs in ``X``: rows x items."""
-        check_is_fitted(self)
-        pmf = np.atleast_2d(np.asarray(X, dtype=np.float64))
-        if pmf.shape[1] != self.pmf_.shape[1]:
-            raise ValueError(
-                f"A PMF here has {self.pmf_.shape[1]} events, X has {pmf.shape[1]} columns."
-            )
-        p = np.zeros((len(pmf), len(self.codes_)))
-        n = pmf.shape[1] // self.n_samples_
-        for k, (_, bits) in enumerate(self.samples()):  # a draw at a time: all would be large
-            p += pmf[:, k * n : (k + 1) * n] @ bits.T
-        return p
-
-    def _predict_positions(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
-        return self._moments(users, items)[0]
-
-    def rules(
-        self,
-        X: Any = None,
-        *,
-        item: Any = None,
-        top: int | None = 100,
-        sort: str = "surprise",
-        min_probability: float = 0.5,
-        min_evidence: int = 1,
-        like: float | None = None,
-    ) -> Any:
-        """Rules "whoever likes if_item likes then_item" with their posterior probability.
-
-        A DataFrame as that of :meth:`KolmogorovModel.rules`, with ``probability``, the part of
-        the draws in which the one set lies inside the other, at least ``min_probability``; the
-        surprise is multiplied by it. The other options are as there.
-        """
-        check_is_fitted(self)
-        check_whole("top", 1 if top is None else top, 1)
-        check_choice("sort", sort, SORTS)
-        check_share("min_probability", min_probability)
-        check_whole("min_evidence", min_evidence, 1)
-        seen = self.observations_
-        threshold = liked_from(seen, like)
-        samples = [pack(bits) for _, bits in self.samples()]
-        evidence = Evidence(seen, threshold)
-        miner = PosteriorMiner(
-            self._space(), evidence, samples, sort, min_evidence, 0.0, min_probability, False
+    def _folded(self, new: News, pmf: Floats, bits: Bits, rng: np.random.Generator) -> Folded:
+        """What is new is drawn as in a chain, with the same priors, given all that was known."""
+        more_users = new.merged.n_users - len(pmf)
+        more_items = new.merged.n_items - len(bits)
+        chain = Folding(
+            new.merged,
+            CPU(Exact(), Pairwise()),
+            np.pad(pmf, ((0, more_users), (0, 0))),
+            np.pad(bits.astype(np.float64), ((0, more_items), (0, 0))),
+            self.pmf_penalty_,
+            bool(self.informed),
+            rng,
+            new=new,
         )
-        given = None if X is None else held_out_evidence(X, seen, threshold)
-        return miner.table(item, top, given, self.verbose)
+        chain.fold(1.0 / np.square(self.noise_))
+        return Folded(chain.pmf, chain.indicators > 0.5, 1.0 / chain.precision[len(pmf) :])
 
     def diagnostics(self) -> Any:
         """R-hat and effective sample size of the cost and of predictions: a DataFrame.
@@ -358,24 +209,3 @@ class KolmogorovPosterior(Prediction, Reasoning, TransformerMixin, BaseEstimator
             f"  predictions  R-hat {np.median(rhat):.2f} (worst 5 %: "
             f"{np.quantile(rhat, 0.95):.2f}), worth {np.median(size):,.0f} independent draws"
         )
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the posterior to one file, with the observations."""
-        check_is_fitted(self)
-        save_model(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a posterior that :meth:`save` wrote."""
-        return load_model(cls, path)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The names of the columns of :meth:`transform`."""
-        check_is_fitted(self)
-        return np.array([f"event{d}" for d in range(self.pmf_.shape[1])], dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags

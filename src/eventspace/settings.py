@@ -22,16 +22,26 @@ def checked_engine(model: Any) -> CPU:
     check_number("indicator_penalty", model.indicator_penalty)
     check_number("tol", model.tol)
     check_choice("pmf_prior", model.pmf_prior, PRIORS)
-    n_jobs = 1 if model.n_jobs is None else model.n_jobs  # None is one, as in scikit-learn
-    if not is_whole(n_jobs) or n_jobs == 0:
-        raise ValueError(f"n_jobs={n_jobs!r} must be a whole number above 0, or -1 for all cores.")
     return CPU(
-        _solver("indicator_solver", model.indicator_solver, indicators.SOLVERS),
+        indicator_solver(model),
         _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS),
         float(model.indicator_penalty),
         float(model.pmf_penalty),
-        count_threads(int(n_jobs)),
+        checked_threads(model),
     )
+
+
+def checked_threads(model: Any) -> int:
+    """The number of threads that a model's ``n_jobs`` asks for."""
+    n_jobs = 1 if model.n_jobs is None else model.n_jobs  # None is one, as in scikit-learn
+    if not is_whole(n_jobs) or n_jobs == 0:
+        raise ValueError(f"n_jobs={n_jobs!r} must be a whole number above 0, or -1 for all cores.")
+    return count_threads(int(n_jobs))
+
+
+def indicator_solver(model: Any) -> Any:
+    """The solver of a model's indicator step."""
+    return _solver("indicator_solver", model.indicator_solver, indicators.SOLVERS)
 
 
 def _solver(name: str, value: Any, solvers: dict[str, Any]) -> Any:

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from eventspace.settings import checked_engine
+from eventspace.settings import indicator_solver
+
+SHOWN = 64  # events: no fit has more
 
 
 class Summary(str):
@@ -28,7 +30,7 @@ def summarise(model: Any) -> Summary:
     lo, hi = seen.scale
     rated = np.diff(seen.by_item.ptr) > 0
     proved = f"{model.proved_[rated].sum():,} of {rated.sum():,}"
-    guarantee = checked_engine(model).indicator_solver.guarantee
+    guarantee = indicator_solver(model).guarantee
     lines = [
         f"Kolmogorov model: {n_events} events, {seen.n_users:,} users, {seen.n_items:,} items",
         f"  observed    {seen.n_observed:,} of {n_cells:,} ({seen.n_observed / n_cells:.1%}), "
@@ -40,11 +42,15 @@ def summarise(model: Any) -> Summary:
         + (", converged" if model.converged_ else ""),
         f"  proved      {proved} items optimal in the last indicator step ({guarantee}), PMFs to a "
         f"gap of {_power_of_ten(float(model.gap_.max()))}",
-        "  event    mass    items",
     ]
+    if model.loss_ is not None:
+        lines.append(f"  compressed  predictions {model.loss_:.4f} (RMS) from those of the average")
+    lines.append("  event    mass    items")
     sizes = model.indicators_[rated].sum(axis=0)
     mass = model.pmf_mean_
-    lines += [f"  {d:>5}  {mass[d]:>6.1%}  {sizes[d]:>7,}" for d in range(n_events)]
+    lines += [f"  {d:>5}  {mass[d]:>6.1%}  {sizes[d]:>7,}" for d in range(min(n_events, SHOWN))]
+    if n_events > SHOWN:
+        lines.append(f"  {n_events - SHOWN:,} more, of {mass[SHOWN:].sum():.1%} in all")
     return Summary("\n".join(lines))
 
 

@@ -1,4 +1,4 @@
-"""Rules of a posterior: inclusions with the part of the draws in which they hold."""
+"""Rules of an average: inclusions with the part of its samples in which they hold."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _LEAST = 1e-9  # a probability of zero is no rule
 SORTS = tuple(name if name != "stability" else "probability" for name in mining.SORTS)
 
 
-class PosteriorMiner(Miner):
-    """Finds the inclusions that enough draws have; ``restarts`` are the draws' codes."""
+class AverageMiner(Miner):
+    """Finds the inclusions that enough samples have; ``restarts`` are the samples' codes."""
 
     def table(self, item: Any, top: int | None, given: Evidence | None, show: bool | None) -> Any:
         """The first rules as a DataFrame."""
@@ -52,7 +52,7 @@ class PosteriorMiner(Miner):
 
     @cached_property
     def _codes(self) -> Codes:
-        """The codes of all draws, draws x items x 1: a draw has at most 64 events."""
+        """The codes of all samples, samples x items x 1: each has at most 64 events."""
         return np.stack(self.restarts)
 
     def _partners(

@@ -1,0 +1,286 @@
+"""An average of Kolmogorov models: itself one, with the events of all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eventspace.average_rules import SORTS, AverageMiner
+from eventspace.codes import WORD, Codes, pack
+from eventspace.compression import compressed
+from eventspace.engines.cpu import CPU
+from eventspace.entries import Entries
+from eventspace.evidence import Evidence, held_out_evidence, liked_from
+from eventspace.files import load_model, save_model
+from eventspace.folding import News, news
+from eventspace.indicators import Exact
+from eventspace.model import KolmogorovModel
+from eventspace.observations import Observations
+from eventspace.parameters import check_choice, check_share, check_whole
+from eventspace.pmf import Pairwise
+from eventspace.prediction import (
+    UNITS,
+    UNKNOWN,
+    Prediction,
+    Unit,
+    Unknown,
+    dot_products,
+    positions,
+    squared_error,
+)
+from eventspace.reasoning import Reasoning
+from eventspace.settings import checked_threads
+from eventspace.tables.frames import data_frame
+from eventspace.tables.pairs import read_pairs
+from eventspace.together import run_together
+
+Floats = NDArray[np.float64]
+Bits = NDArray[np.bool_]
+
+
+class Folded(NamedTuple):
+    """A sample with new users and items, and the variance of the new users' noise."""
+
+    pmf: Floats
+    bits: Bits
+    variance: Floats
+
+
+class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Samples of a model, stacked side by side, their PMFs divided by their number.
+
+    That is one model with the events of all: every prediction, event and explanation of a single
+    model holds for it, word by word. How the samples come about is for those who inherit to say,
+    and how one of them takes in new users and items (:meth:`_folded`).
+    """
+
+    pmf_: Floats  # users x (samples x events)
+    codes_: Codes  # items x words
+    noise_: Floats  # of each user: a standard deviation, in probability
+    n_samples_: int
+    pmf_penalty_: float
+    error_: float
+    seed_: int  # of whatever is drawn after the fit
+    n_jobs: int | None
+    verbose: bool | None
+
+    def _stack(
+        self, observations: Observations, pmfs: Sequence[Floats], bits: Sequence[Bits]
+    ) -> None:
+        """Make these samples one model."""
+        self.observations_ = observations
+        self.n_samples_ = len(pmfs)
+        self.pmf_ = np.hstack(pmfs) / self.n_samples_
+        self.codes_ = pack(np.hstack(bits))
+        self.error_ = squared_error(observations, self.pmf_, self.indicators_)
+        self.n_features_in_ = observations.n_items
+
+    def samples(self) -> Iterator[tuple[Floats, Bits]]:
+        """Each sample: its PMFs, users x events, and its indicators, items x events."""
+        check_is_fitted(self)
+        n, bits = self.pmf_.shape[1] // self.n_samples_, self.indicators_
+        for k in range(self.n_samples_):
+            events = slice(k * n, (k + 1) * n)
+            yield self.pmf_[:, events] * self.n_samples_, bits[:, events]
+
+    def predict_interval(
+        self,
+        X: Any,
+        level: float = 0.9,
+        *,
+        unit: Unit = "probability",
+        unknown: Unknown = "error",
+    ) -> Any:
+        """Where an observation will lie: a DataFrame with a row a pair.
+
+        ``mean``, ``std`` of the mean's posterior, and ``low`` and ``high``, between which a new
+        value lies with probability ``level``: the posterior's spread and the user's own noise
+        taken together, as a normal law cut off at the ends of the scale. ``X`` holds pairs, as in
+        :meth:`predict`.
+        """
+        check_is_fitted(self)
+        check_share("level", level)
+        check_choice("unit", unit, UNITS)
+        check_choice("unknown", unknown, UNKNOWN)
+        pairs = read_pairs(X)
+        if pairs is None:
+            raise ValueError("An interval is for pairs: (users, items), or a DataFrame with both.")
+        known = self.observations_
+        users = positions(known.user_ids, pairs.users, "user", unknown)
+        items = positions(known.item_ids, pairs.items, "item", unknown)
+        mean, std = self._moments(users, items)
+        noise = np.append(self.noise_, np.sqrt(np.mean(np.square(self.noise_))))[users]
+        half = float(ndtri(0.5 + level / 2)) * np.hypot(std, noise)
+        columns = {
+            "mean": mean,
+            "low": np.clip(mean - half, 0, 1),
+            "high": np.clip(mean + half, 0, 1),
+        }
+        if unit == "original":
+            columns = {name: known.from_unit(p) for name, p in columns.items()}
+            std = std * (known.scale[1] - known.scale[0])
+        return data_frame({"mean": columns["mean"], "std": std, **columns}, known.library)
+
+    def _moments(self, users: NDArray[Any], items: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Mean and standard deviation over the samples of theta_u . psi_i; -1 is the population."""
+        total, square = np.zeros(len(users)), np.zeros(len(users))
+        rated = np.diff(self.observations_.by_user.ptr) > 0
+        seen = np.diff(self.observations_.by_item.ptr) > 0
+        for pmf, bits in self.samples():
+            theta = np.vstack([pmf, pmf[rated].mean(axis=0)])
+            psi = np.vstack([self._completed(bits), bits[seen].mean(axis=0)])
+            p = dot_products(theta, psi, users, items)
+            total += p
+            square += p * p
+        mean = total / self.n_samples_
+        return mean, np.sqrt(np.maximum(square / self.n_samples_ - mean * mean, 0.0))
+
+    def _completed(self, bits: Bits) -> Floats:
+        """The indicators of a sample as numbers, the mean one for items without ratings."""
+        unrated = np.diff(self.observations_.by_item.ptr) == 0
+        psi = bits.astype(np.float64)
+        psi[unrated] = psi[~unrated].mean(axis=0)
+        return psi
+
+    def _predict_positions(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
+        return self._moments(users, items)[0]
+
+    def transform(self, X: Any) -> Floats:
+        """The PMF of each user of a table, taken as new: one convex solve a row and a sample.
+
+        Gives rows x events, the events of all samples; the items must be the model's own.
+        """
+        check_is_fitted(self)
+        by_user = self._aligned(X).by_user
+        found = [self._new_pmfs(by_user, pmf, bits) for pmf, bits in self.samples()]
+        return np.hstack(found) / self.n_samples_
+
+    def _new_pmfs(self, by_user: Entries, pmf: Floats, bits: Bits) -> Floats:
+        """(Q1) for new users, given a sample's indicators and the mean of its PMFs."""
+        rated = np.diff(self.observations_.by_user.ptr) > 0
+        mean = pmf[rated].mean(axis=0)
+        start = np.tile(mean, (len(by_user.ptr) - 1, 1))
+        engine = CPU(Exact(), Pairwise(), 0.0, self.pmf_penalty_)
+        solved = engine.update_pmfs(by_user, start, pack(bits)[:, 0], mean)
+        solved.pmf[np.diff(by_user.ptr) == 0] = mean
+        return solved.pmf
+
+    def inverse_transform(self, X: Any) -> Floats:
+        """P[X_i = 1] of every item under each of the PMFs in ``X``: rows x items."""
+        check_is_fitted(self)
+        pmf = np.atleast_2d(np.asarray(X, dtype=np.float64))
+        if pmf.shape[1] != self.pmf_.shape[1]:
+            raise ValueError(
+                f"A PMF here has {self.pmf_.shape[1]} events, X has {pmf.shape[1]} columns."
+            )
+        p = np.zeros((len(pmf), len(self.codes_)))
+        n = pmf.shape[1] // self.n_samples_
+        for k, (_, bits) in enumerate(self.samples()):  # one at a time: all would be large
+            p += pmf[:, k * n : (k + 1) * n] @ self._completed(bits).T
+        return p
+
+    def fold_in(self, X: Any) -> Self:
+        """Add the new users and the new items of a table, without touching the rest.
+
+        Each entry needs a new user and a known item, or a known user and a new item. A known item
+        that nobody had rated is taken as a new one.
+        """
+        check_is_fitted(self)
+        new = news(self.observations_, X)
+        rngs = np.random.default_rng(
+            [self.seed_, new.merged.n_users, new.merged.n_items]  # another for the next time
+        ).spawn(self.n_samples_)
+        found: list[Folded] = [()] * self.n_samples_  # type: ignore[list-item]
+
+        def fold(k: int, pmf: Floats, bits: Bits) -> Iterator[int]:
+            found[k] = self._folded(new, pmf, bits, rngs[k])
+            yield 1
+
+        tasks = [fold(k, *sample) for k, sample in enumerate(self.samples())]
+        run_together("fold in", tasks, 1, checked_threads(self), self.verbose)
+        self._stack(new.merged, [f.pmf for f in found], [f.bits for f in found])
+        variance = np.mean([f.variance for f in found], axis=0)
+        self.noise_ = np.append(self.noise_, np.sqrt(variance))
+        return self
+
+    def _folded(self, new: News, pmf: Floats, bits: Bits, rng: np.random.Generator) -> Folded:
+        """A sample with what is new."""
+        raise NotImplementedError
+
+    def to_model(self, n_events: int | None = None) -> KolmogorovModel:
+        """One model to hold and to read: with all the events, or compressed to ``n_events``.
+
+        None gives the average itself as a :class:`KolmogorovModel`, its events numbered by mass.
+        It predicts, proves and explains; it takes in nobody new. A number, at most 64, gives a
+        model that was fitted to the average's predictions; its ``loss_`` says how far it is from
+        them. Either way an item without ratings has the mean indicator of the others.
+        """
+        check_is_fitted(self)
+        if n_events is None:
+            heaviest = np.argsort(-self.pmf_mean_, kind="stable")
+            indicators = self.indicators_[:, heaviest]
+            return KolmogorovModel.from_parts(
+                self.pmf_[:, heaviest], indicators, self.observations_
+            )
+        check_whole("n_events", n_events, 1, WORD)
+        return compressed(self, n_events)
+
+    def rules(
+        self,
+        X: Any = None,
+        *,
+        item: Any = None,
+        top: int | None = 100,
+        sort: str = "surprise",
+        min_probability: float = 0.5,
+        min_evidence: int = 1,
+        like: float | None = None,
+    ) -> Any:
+        """Rules "whoever likes if_item likes then_item" with the probability that they hold.
+
+        A DataFrame as that of :meth:`KolmogorovModel.rules`, with ``probability``, the part of
+        the samples in which the one set lies inside the other, at least ``min_probability``; the
+        surprise is multiplied by it. The other options are as there.
+        """
+        check_is_fitted(self)
+        check_whole("top", 1 if top is None else top, 1)
+        check_choice("sort", sort, SORTS)
+        check_share("min_probability", min_probability)
+        check_whole("min_evidence", min_evidence, 1)
+        seen = self.observations_
+        threshold = liked_from(seen, like)
+        samples = [pack(bits) for _, bits in self.samples()]
+        evidence = Evidence(seen, threshold)
+        miner = AverageMiner(
+            self._space(), evidence, samples, sort, min_evidence, 0.0, min_probability, False
+        )
+        given = None if X is None else held_out_evidence(X, seen, threshold)
+        return miner.table(item, top, given, self.verbose)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to one file: parameters, PMFs, codes, ids, scale and observations."""
+        check_is_fitted(self)
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what :meth:`save` wrote."""
+        return load_model(cls, path)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The names of the columns of :meth:`transform`."""
+        check_is_fitted(self)
+        return np.array([f"event{d}" for d in range(self.pmf_.shape[1])], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags

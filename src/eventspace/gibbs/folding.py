@@ -1,0 +1,82 @@
+"""New users and items in a draw that is there already: drawn given all that it says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace.folding import News
+from eventspace.gibbs.chain import NOISE_SHAPE, Chain
+from eventspace.gibbs.indicators import draw_indicators
+from eventspace.gibbs.pmf import draw_pmfs, draw_precisions
+
+Floats = NDArray[np.float64]
+
+PRIOR_STEPS = 5  # until the regressions of the bits have settled, from zero
+SWEEPS = 10  # over the new users, then over the new items
+
+
+@dataclass
+class Folding(Chain):
+    """A chain on all observations in which what was known stays as it is."""
+
+    new: News = None  # type: ignore[assignment]  # a default is wanted after those of a chain
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._rated_users[self.new.n_users :] = False
+        self._rated_items[self.new.items] = False
+
+    def fold(self, precision: Floats) -> None:
+        """Draw the new users, then the new items; ``precision`` is that of the known users."""
+        first = self.new.n_users
+        self.precision[:first] = precision
+        self.noise_rate = NOISE_SHAPE / float(precision[self._rated_users[:first]].mean())
+        # what a new item is like is not known yet: like the mean, it speaks for no event
+        self.indicators[self.new.items] = self.indicators[self._rated_items].mean(axis=0)
+        if first < len(self.pmf):
+            self._draw_users(self.centres()[first:], self.ridge())
+        if self.new.items.size:
+            for _ in range(PRIOR_STEPS):
+                log_odds = self.log_odds()
+            self._draw_items(log_odds[self.new.items])
+
+    def _draw_users(self, centres: Floats, ridge: float) -> None:
+        by_user = self.new.entries.by_user.rows(self.new.n_users)
+        pmf, precision = self.pmf[self.new.n_users :], self.precision[self.new.n_users :]
+        seeds, counts = self._user_seeds[self.new.n_users :], np.diff(by_user.ptr).astype(float)
+        pmf[:] = np.maximum(centres, 0.0)
+        pmf /= pmf.sum(axis=1, keepdims=True)
+        diagonal = np.arange(pmf.shape[1])
+
+        def step(rows: slice, Q: Floats, r: Floats, energy: Floats) -> None:
+            theta, of = pmf[rows], seeds[rows]
+            if len(Q) < len(theta):  # a full table has one Q for all
+                Q = np.repeat(Q, len(theta), axis=0)
+            for _ in range(SWEEPS):
+                tau = draw_precisions(
+                    Q, r, energy, counts[rows], theta, NOISE_SHAPE, self.noise_rate, of
+                )
+                A = Q * tau[:, None, None]
+                A[:, diagonal, diagonal] += ridge
+                draw_pmfs(A, r * tau[:, None] + ridge * centres[rows], theta, of)
+            precision[rows] = tau
+
+        self.engine.each_chunk(by_user, self.indicators, step)
+
+    def _draw_items(self, log_odds: Floats) -> None:
+        by_item = self.new.entries.by_item.taken(self.new.items)
+        weight = self.precision[by_item.index].astype(np.float32)
+        if by_item.weight.size:
+            weight *= by_item.weight
+        bits, seeds = (log_odds > 0).astype(np.float64), self._item_seeds[self.new.items]
+
+        def step(rows: slice, S: Floats, v: Floats, energy: Floats) -> None:
+            v += log_odds[rows]
+            for _ in range(SWEEPS):
+                draw_indicators(S, v, bits[rows], seeds[rows])
+
+        self.engine.each_chunk(by_item._replace(weight=weight), self.pmf, step)
+        self.indicators[self.new.items] = bits
