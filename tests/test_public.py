@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import eventspace
-from eventspace import KolmogorovModel, KolmogorovPosterior, Observations
+from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior, Observations
 
 
 def public(thing: object) -> list[str]:
@@ -18,6 +18,7 @@ def public(thing: object) -> list[str]:
 
 def test_public_names() -> None:
     assert eventspace.__all__ == [
+        "KolmogorovEnsemble",
         "KolmogorovModel",
         "KolmogorovModelCV",
         "KolmogorovPosterior",
@@ -57,9 +58,8 @@ def test_public_names_of_the_classes() -> None:
         "transform",
         "user_ids_",
     }
-    own = {name for name in public(KolmogorovPosterior) if name in _declared(KolmogorovPosterior)}
+    own = {name for name in public(KolmogorovEnsemble) if name in _declared(KolmogorovEnsemble)}
     assert own == {
-        "diagnostics",
         "event",
         "events",
         "explain",
@@ -82,9 +82,12 @@ def test_public_names_of_the_classes() -> None:
         "save",
         "score",
         "summary",
+        "to_model",
         "transform",
         "user_ids_",
     }
+    more = {name for name in public(KolmogorovPosterior) if name in _declared(KolmogorovPosterior)}
+    assert more == own | {"diagnostics"}
     assert public(Observations) == [
         "coo",
         "from_long",

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from eventspace.ensemble import KolmogorovEnsemble
     from eventspace.model import KolmogorovModel
     from eventspace.observations import Observations
     from eventspace.posterior import KolmogorovPosterior
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "KolmogorovEnsemble",
     "KolmogorovModel",
     "KolmogorovModelCV",
     "KolmogorovPosterior",
@@ -22,6 +24,7 @@ __all__ = [
 
 # The rooms behind these names import numba, scikit-learn and pandas: they are opened on first use.
 _ROOMS = {
+    "KolmogorovEnsemble": "eventspace.ensemble",
     "KolmogorovModel": "eventspace.model",
     "KolmogorovModelCV": "eventspace.selection",
     "KolmogorovPosterior": "eventspace.posterior",

@@ -1,0 +1,280 @@
+"""What an average of models is good for, whichever way its samples came about."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior, Observations
+from eventspace.codes import inside, pack
+
+MAKERS = {
+    "ensemble": lambda: KolmogorovEnsemble(8, n_models=10, random_state=0),
+    "posterior": lambda: KolmogorovPosterior(
+        8, n_chains=2, n_warmup=20, n_draws=24, n_samples=12, random_state=0
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def stars() -> pd.DataFrame:
+    """A planted model with noise, users x items; a third is missing."""
+    rng = np.random.default_rng(3)
+    chance = rng.dirichlet(np.full(4, 0.5), 120) @ (rng.random((60, 4)) < 0.5).T
+    table = np.clip(1.8 + 2.4 * chance + rng.normal(0, 0.3, chance.shape), 1, 5)
+    table[rng.random(table.shape) < 0.35] = np.nan
+    users, items = [f"u{u}" for u in range(120)], [f"i{i}" for i in range(60)]
+    return pd.DataFrame(table, index=users, columns=items)
+
+
+def seen(stars: pd.DataFrame) -> Observations:
+    return Observations.from_wide(stars, scale=(1, 5))
+
+
+def long(stars: pd.DataFrame) -> pd.DataFrame:
+    found = (
+        stars.rename_axis("user").reset_index().melt("user", var_name="item", value_name="rating")
+    )
+    return found.dropna()
+
+
+@pytest.fixture(scope="module", params=MAKERS)
+def average(request, stars):
+    return MAKERS[request.param]().fit(seen(stars))
+
+
+def fresh(average, table: Observations):
+    """Another fit by the same estimator."""
+    return type(average)(**average.get_params()).fit(table)
+
+
+def test_it_is_the_mean_of_its_samples(average) -> None:
+    mean = np.mean([pmf @ bits.T for pmf, bits in average.samples()], axis=0)
+    assert_allclose(average.predict(), mean, atol=1e-12)
+    assert_allclose(average.pmf_.sum(axis=1), 1)
+    u, i, p = average.observations_.coo()
+    assert average.error_ == pytest.approx(np.square(mean[u, i] - p).sum())
+
+
+def test_new_rows_are_rebuilt_from_themselves(average, stars) -> None:
+    pmf = average.transform(stars)
+    assert_allclose(pmf.sum(axis=1), 1)
+    assert np.nanstd(average.inverse_transform(pmf) - (stars - 1) / 4) < 0.12
+    assert average.score(stars) > 0.5
+
+
+# --- one model of all events --------------------------------------------------------------------
+
+
+def test_all_events_are_one_model_that_says_the_same(average, stars, tmp_path) -> None:
+    model = average.to_model()
+    assert isinstance(model, KolmogorovModel)
+    assert model.codes_.shape[1] > 1
+    assert model.loss_ is None
+    assert_allclose(model.predict(), average.predict(), atol=1e-12)
+    assert (np.diff(model.pmf_mean_) <= 0).all()
+    one, two = model.query("i0 & ~i1"), average.query("i0 & ~i1")
+    assert_allclose(one.probability("u3"), two.probability("u3"))
+    bits = model.indicators_
+    rules = model.rules(top=None, fold=False)
+    place = {item: k for k, item in enumerate(model.item_ids_)}
+    proved = {(r.if_item, r.then_item) for r in rules.itertuples()}
+    sets = pack(bits)
+    wanted = {
+        (a, b)
+        for a in place
+        for b in place
+        if a != b and inside(sets[place[a]], sets[place[b]]) and bits[place[a]].any()
+    }
+    assert proved == wanted
+    assert_array_equal(
+        model.order().adjacency(), [[inside(lower, upper) for lower in sets] for upper in sets]
+    )
+    assert len(model.events()) == bits.shape[1]
+    assert "u3 and i5" in str(model.explain("u3", "i5"))
+    text = str(model.summary())
+    assert f"{bits.shape[1] - 64} more, of " in text
+    assert text.count("\n") == 6 + 64
+    model.save(tmp_path / "all")
+    again = KolmogorovModel.load(tmp_path / "all")
+    assert_array_equal(again.predict(), model.predict())
+    assert str(again.summary()) == text
+
+
+def test_all_events_take_in_nobody_new(average, stars) -> None:
+    model = average.to_model()
+    for work in (
+        lambda: model.transform(stars),
+        lambda: model.fold_in((["new"], ["i0"], [3.0])),
+        lambda: model.fold_in((["u0"], ["new"], [3.0])),
+    ):
+        with pytest.raises(
+            ValueError, match=r"has \d+ events, and takes in no new users.*to_model"
+        ):
+            work()
+    with pytest.raises(ValueError, match=r"n_events=\d+ must be a whole number from 1 to 64"):
+        model.fit(stars)
+
+
+# --- compressed ---------------------------------------------------------------------------------
+
+
+def test_a_compressed_model_says_how_far_it_is_from_the_average(average, stars, tmp_path) -> None:
+    wide, narrow = average.to_model(8), average.to_model(2)
+    apart = np.sqrt(np.mean(np.square(wide.predict() - average.predict())))
+    assert wide.loss_ == pytest.approx(apart, rel=0.05)
+    assert wide.loss_ < 0.05 < narrow.loss_
+    assert f"predictions {wide.loss_:.4f} (RMS) from those of the average" in str(wide.summary())
+    assert_allclose(wide.pmf_.sum(axis=1), 1)
+    assert (np.diff(wide.history_) <= 1e-9).all()
+    total = np.square(wide.predict() - average.predict()).sum()
+    assert wide.history_[-1] == pytest.approx(total, rel=1e-6)
+    u, i, p = wide.observations_.coo()
+    assert wide.error_ == pytest.approx(np.square(wide.predict()[u, i] - p).sum())
+    wide.save(tmp_path / "small")
+    assert KolmogorovModel.load(tmp_path / "small").loss_ == wide.loss_
+    wide.fold_in((["new"] * 3, ["i0", "i1", "i2"], [5.0, 1.0, 3.0]))
+    assert wide.predict((["new"], ["i0"])).shape == (1,)
+    assert KolmogorovModel(2, random_state=0).fit(stars).loss_ is None
+
+
+def test_compression_depends_on_the_seed_alone(average) -> None:
+    one, again = average.to_model(4), average.to_model(4)
+    assert_array_equal(one.pmf_, again.pmf_)
+    average.n_jobs = 1
+    alone = average.to_model(4)
+    average.n_jobs = -1
+    assert_array_equal(one.pmf_, alone.pmf_)
+    with pytest.raises(ValueError, match="n_events=65 must be a whole number from 1 to 64"):
+        average.to_model(65)
+
+
+def test_films_compressed_are_predicted_better_than_by_a_model_of_its_own(movielens_100k) -> None:
+    train, test = (part[["user", "item", "rating"]] for part in movielens_100k)
+    test = test[test["item"].isin(train["item"])]
+    table = Observations.of(train, scale=(1, 5))
+    options = {"n_chains": 2, "n_warmup": 30, "n_draws": 40, "n_samples": 20, "random_state": 0}
+    average = KolmogorovPosterior(8, pmf_penalty=6.0, **options).fit(table)
+    small = average.to_model(8)
+    fitted = KolmogorovModel(8, pmf_penalty=30, indicator_penalty=0.2, random_state=0).fit(table)
+    assert error(average, test) < error(small, test) < error(fitted, test) - 0.02
+
+
+# --- new users and items ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def halves(stars):
+    """Without the last users and items; half of what these have; the other half."""
+    rng = np.random.default_rng(1)
+    half = rng.random(stars.shape) < 0.5
+    known = stars.iloc[:100, :50]
+    users = stars.mask(~half).iloc[100:, :50]
+    items = stars.mask(~half).iloc[:100, 50:]
+    asked = long(stars.mask(half))
+    new_user, new_item = ~asked["user"].isin(known.index), ~asked["item"].isin(known.columns)
+    return known, long(users), long(items), asked[new_user & ~new_item], asked[~new_user & new_item]
+
+
+def error(average, asked) -> float:
+    p = average.predict(asked, unit="original", unknown="population")
+    return float(np.sqrt(np.mean(np.square(p - asked["rating"]))))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("side", ["user", "item"])
+def test_who_is_folded_in_is_predicted_nearly_as_well_as_if_fitted(halves, name, side) -> None:
+    known, users, items, of_users, of_items = halves
+    given, asked = (users, of_users) if side == "user" else (items, of_items)
+    average = MAKERS[name]().fit(seen(known))
+    before = average.predict()
+    population = error(average, asked)
+    average.fold_in(given)
+    found = error(average, asked)
+    fitted = fresh(average, Observations.of(pd.concat([long(known), given]), scale=(1, 5)))
+    assert found < 0.8 * population
+    assert found < 1.2 * error(fitted, asked)
+    assert_allclose(average.predict()[: len(before), : before.shape[1]], before, atol=1e-12)
+    assert len(average.noise_) == average.observations_.n_users
+    interval = average.predict_interval(asked, 0.9, unit="original")
+    covered = (interval["low"] <= asked["rating"].to_numpy()) & (
+        asked["rating"].to_numpy() <= interval["high"]
+    )
+    assert covered.mean() > 0.8
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_users_and_items_at_once_are_as_one_after_the_other_if_they_do_not_meet(
+    halves, name
+) -> None:
+    known, users, items, *_ = halves
+    both = MAKERS[name]().fit(seen(known)).fold_in(pd.concat([users, items]))
+    assert both.predict().shape == (120, 60)
+    again = MAKERS[name]().fit(seen(known)).fold_in(pd.concat([users, items]))
+    assert_array_equal(again.predict(), both.predict())
+    apart = MAKERS[name]().fit(seen(known)).fold_in(users).fold_in(items)
+    assert_allclose(apart.predict(), both.predict(), atol=0.25)
+    assert np.corrcoef(apart.predict().ravel(), both.predict().ravel())[0, 1] > 0.97
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_folding_does_not_depend_on_the_number_of_threads_or_on_a_file(
+    halves, name, tmp_path
+) -> None:
+    known, users, items, *_ = halves
+    one = MAKERS[name]().fit(seen(known))
+    one.save(tmp_path / "average")
+    two = type(one).load(tmp_path / "average").set_params(n_jobs=1)
+    new = pd.concat([users, items])
+    assert_array_equal(one.fold_in(new).pmf_, two.fold_in(new).pmf_)
+    assert_array_equal(one.codes_, two.codes_)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_an_item_without_ratings_is_learnt_from_new_users(stars, name) -> None:
+    bare = stars.iloc[:100].assign(i7=np.nan)
+    average = MAKERS[name]().fit(seen(bare))
+    more = long(stars.iloc[100:])
+    average.fold_in(more)
+    asked = long(stars.iloc[:100][["i7"]])
+    p = average.predict(asked, unit="original")
+    assert np.corrcoef(p, asked["rating"])[0, 1] > 0.5
+
+
+def test_what_cannot_be_folded_in_is_named(average) -> None:
+    with pytest.raises(ValueError, match="'x' and item 'i99' are both new: fold in the users"):
+        average.fold_in((["x"], ["i99"], [3.0]))
+    with pytest.raises(ValueError, match="'u3' and item 'i0' are both known: fit again"):
+        average.fold_in((["u3"], ["i0"], [3.0]))
+
+
+@pytest.mark.parametrize("side", ["user", "item"])
+@pytest.mark.parametrize("name", MAKERS)
+def test_films_and_viewers_fold_in(movielens_100k, name, side) -> None:
+    """A hundred are hidden, folded in with half of their ratings, and asked for the others."""
+    other = {"user": "item", "item": "user"}[side]
+    train = movielens_100k[0][["user", "item", "rating"]].astype({"rating": float})
+    train = train[train["user"] % 3 == 0] if side == "item" else train[train["item"] % 3 == 0]
+    rng = np.random.default_rng(0)
+    sizes = train.groupby(side).size()
+    hidden = train[side].isin(rng.choice(sizes[sizes >= 10].index, 100, replace=False))
+    half = rng.random(len(train)) < 0.5
+    known = train[~hidden]
+    given = train[hidden & half & train[other].isin(known[other])]
+    asked = train[hidden & ~half & train[other].isin(known[other])]
+    asked = asked[asked[side].isin(given[side])]
+    options = {"pmf_penalty": 6.0, "random_state": 0}
+    if name == "ensemble":
+        average = KolmogorovEnsemble(8, n_models=8, indicator_penalty=0.3, **options)
+    else:
+        average = KolmogorovPosterior(
+            8, n_chains=2, n_warmup=30, n_draws=40, n_samples=20, **options
+        )
+    average.fit(Observations.of(known, scale=(1, 5)))
+    population = error(average, asked)
+    found = error(average.fold_in(given), asked)
+    fitted = fresh(average, Observations.of(pd.concat([known, given]), scale=(1, 5)))
+    assert found < population - 0.03
+    assert found < error(fitted, asked) + 0.02

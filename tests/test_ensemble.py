@@ -1,0 +1,190 @@
+"""The ensemble: one model made of many descents."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eventspace import KolmogorovEnsemble, KolmogorovModel, Observations
+from eventspace.restarts import PENALTIES, path_to
+from eventspace.splits import folds
+
+QUICK = {"n_events": 8, "n_models": 6}
+
+
+@pytest.fixture(scope="module")
+def noisy() -> tuple[Observations, pd.DataFrame]:
+    """Stars from a planted model with noise: (train, test)."""
+    rng = np.random.default_rng(2)
+    theta = rng.dirichlet(np.full(4, 0.5), 150)
+    psi = rng.random((60, 4)) < 0.5
+    stars = np.clip(1.8 + 2.4 * (theta @ psi.T) + rng.normal(0, 0.4, (150, 60)), 1, 5)
+    frame = pd.DataFrame(
+        {
+            "user": np.repeat([f"u{u}" for u in range(150)], 60),
+            "item": np.tile([f"i{i}" for i in range(60)], 150),
+            "rating": stars.ravel(),
+        }
+    )
+    part = rng.random(len(frame))
+    train = Observations.from_long(frame[part < 0.25], scale=(1, 5))
+    return train, frame[(part >= 0.25) & (part < 0.4)]
+
+
+@pytest.fixture(scope="module")
+def ensemble(noisy) -> KolmogorovEnsemble:
+    return KolmogorovEnsemble(**QUICK, random_state=0).fit(noisy[0])
+
+
+def rmse(stars, test) -> float:
+    return float(np.sqrt(np.mean((stars - test["rating"]) ** 2)))
+
+
+def test_it_predicts_better_than_its_models_and_about_as_well_as_it_says(ensemble, noisy) -> None:
+    test = noisy[1]
+    found = rmse(ensemble.predict(test, unit="original"), test)
+    seen = ensemble.observations_
+    u, i = seen.user_ids.positions(test["user"]), seen.item_ids.positions(test["item"])
+    single = [rmse(1 + 4 * (pmf @ bits.T)[u, i], test) for pmf, bits in ensemble.samples()]
+    assert found < min(single)
+    assert found < 0.6  # the noise alone is 0.4
+    assert ensemble.held_out_error_ == pytest.approx(found, abs=0.1)
+
+
+def test_penalties_are_those_that_predict_a_held_out_tenth_best(noisy, ensemble) -> None:
+    fold = folds(noisy[0], 0.1, np.random.RandomState(0))[0]
+    pairs = [
+        ids.values[at]
+        for ids, at in zip(
+            (noisy[0].user_ids, noisy[0].item_ids), (fold.users, fold.items), strict=True
+        )
+    ]
+    error = {}
+    for penalty in PENALTIES:
+        for size in (0.0, 0.3):
+            options = QUICK | {"n_models": 4, "pmf_penalty": penalty, "indicator_penalty": size}
+            model = KolmogorovEnsemble(**options, random_state=0).fit(fold.train)
+            error[penalty, size] = fold.error(model.predict(tuple(pairs)))
+    chosen = ensemble.pmf_penalty_, ensemble.indicator_penalty_
+    assert error[chosen] < np.median(list(error.values()))
+    assert error[chosen] < 1.1 * min(error.values())
+
+
+def test_given_penalties_are_kept_and_still_tried(noisy) -> None:
+    options = {"pmf_penalty": 2.0, "indicator_penalty": 0.1}
+    model = KolmogorovEnsemble(**QUICK, **options, random_state=0).fit(noisy[0])
+    assert (model.pmf_penalty_, model.indicator_penalty_) == (2.0, 0.1)
+    assert 0.4 < model.held_out_error_ < 0.8
+    assert path_to(2.0) == [30.0, 10.0, 3.0, 2.0]
+
+
+def test_every_model_has_the_sets_that_a_descent_leaves(noisy, ensemble) -> None:
+    """At the end of a descent no user can do better alone: a convex solve changes nothing much."""
+    seen = ensemble.observations_
+    for pmf, bits in ensemble.samples():
+        again = KolmogorovModel.from_parts(pmf, bits, seen)
+        again.set_params(pmf_penalty=ensemble.pmf_penalty_)
+        solved = again._solve_pmfs(seen.by_user).pmf
+        assert_allclose(solved @ bits.T, pmf @ bits.T, atol=0.05)
+
+
+def test_the_same_seed_gives_the_same_models_on_any_number_of_threads(noisy, ensemble) -> None:
+    again = KolmogorovEnsemble(**QUICK, random_state=0, n_jobs=1).fit(noisy[0])
+    assert_array_equal(again.pmf_, ensemble.pmf_)
+    assert_array_equal(again.codes_, ensemble.codes_)
+    assert_array_equal(again.noise_, ensemble.noise_)
+    other = KolmogorovEnsemble(**QUICK, random_state=1).fit(noisy[0])
+    assert not np.array_equal(other.pmf_, ensemble.pmf_)
+
+
+def test_intervals_cover_about_what_they_promise(ensemble, noisy) -> None:
+    test = noisy[1]
+    for level in (0.5, 0.9):
+        found = ensemble.predict_interval(test, level, unit="original")
+        inside = (found["low"] <= test["rating"].to_numpy()) & (
+            test["rating"].to_numpy() <= found["high"]
+        )
+        assert inside.mean() == pytest.approx(level, abs=0.1)
+
+
+def test_noisier_users_have_more_noise() -> None:
+    rng = np.random.default_rng(0)
+    chance = rng.dirichlet(np.ones(3), 80) @ (rng.random((60, 3)) < 0.5).T
+    noise = np.where(np.arange(80) < 40, 0.05, 0.2)
+    table = np.clip(0.4 + 0.2 * chance + rng.normal(0, noise[:, None], chance.shape), 0, 1)
+    table[rng.random(table.shape) < 0.3] = np.nan
+    seen = Observations.of(table, scale=(0, 1))
+    found = KolmogorovEnsemble(3, n_models=3, random_state=0).fit(seen).noise_
+    assert found[:40].max() < found[40:].min()
+    assert_allclose(np.sqrt(np.mean(found**2)), np.sqrt(np.mean(noise**2)), rtol=0.25)
+    heavy = Observations.from_wide(table, weight=np.full(table.shape, 4.0), scale=(0, 1))
+    of_weighted = KolmogorovEnsemble(3, n_models=3, random_state=0).fit(heavy).noise_
+    assert_allclose(of_weighted, found, rtol=0.2)
+
+
+def test_the_unrated_are_like_the_population() -> None:
+    stars = np.random.default_rng(0).random((12, 8))
+    stars[3] = stars[:, 2] = np.nan
+    table = pd.DataFrame(stars, index=list("abcdefghijkl"), columns=[f"i{i}" for i in range(8)])
+    model = KolmogorovEnsemble(4, n_models=3, random_state=0).fit(table)
+    population = model.predict((["z"], ["i0"]), unknown="population")
+    assert_allclose(model.predict((["d"], ["i0"])), population)
+    assert 0.2 < model.predict((["a"], ["i2"]))[0] < 0.8
+    assert_allclose(
+        model.predict((["a"], ["i2"])), model.predict((["a"], ["none"]), unknown="population")
+    )
+    assert_allclose(model.predict()[0, 2], model.predict((["a"], ["i2"]))[0])
+
+
+def test_a_table_of_which_nothing_can_be_held_out_is_fitted_all_the_same() -> None:
+    table = pd.DataFrame({"user": ["a", "b"], "item": ["x", "y"], "rating": [0.0, 1.0]})
+    model = KolmogorovEnsemble(2, n_models=2, pmf_penalty=0.01, random_state=0).fit(table)
+    assert np.isnan(model.held_out_error_)
+    assert np.isfinite(model.noise_).all()
+    assert_allclose(model.predict((["a", "b"], ["x", "y"])), [0, 1], atol=0.05)
+
+
+def test_a_file_holds_it_all(ensemble, noisy, tmp_path) -> None:
+    ensemble.save(tmp_path / "e")
+    again = KolmogorovEnsemble.load(tmp_path / "e")
+    assert_array_equal(again.predict(noisy[1]), ensemble.predict(noisy[1]))
+    assert str(again.summary()) == str(ensemble.summary())
+    assert "6 models of 8 events, 150 users, 60 items" in str(again.summary())
+    with pytest.raises(ValueError, match="holds a KolmogorovEnsemble, not a KolmogorovModel"):
+        KolmogorovModel.load(tmp_path / "e")
+
+
+def test_mistakes_are_named() -> None:
+    for options, message in (
+        ({"n_events": 65}, "n_events=65 must be a whole number from 1 to 64"),
+        ({"n_models": 0}, "n_models=0 must be a whole number of at least 1"),
+        ({"n_iter": 0}, "n_iter=0 must be a whole number of at least 1"),
+        ({"n_jobs": 0}, "n_jobs=0 must be a whole number above 0"),
+        ({"pmf_penalty": -1}, "pmf_penalty=-1 must be a finite number"),
+        ({"indicator_penalty": "none"}, "indicator_penalty='none' must be a finite number"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            KolmogorovEnsemble(**options).fit(np.eye(3))
+    with pytest.raises(ValueError, match="Nothing is observed"):
+        KolmogorovEnsemble().fit(np.full((2, 2), np.nan))
+
+
+def test_movielens_is_predicted_better_than_by_a_single_model(movielens_100k) -> None:
+    train, test = movielens_100k
+    columns = ["user", "item", "rating"]
+    seen = Observations.from_long(train[columns], scale=(1, 5))
+    test = test[test["item"].isin(train["item"])]
+    options = {"pmf_penalty": 3.0, "indicator_penalty": 0.3}
+    model = KolmogorovEnsemble(8, n_models=8, **options, random_state=0).fit(seen)
+    single = KolmogorovModel(8, pmf_penalty=30, random_state=0).fit(seen)
+    found = rmse(model.predict(test[columns], unit="original"), test)
+    assert found < rmse(single.predict(test[columns], unit="original"), test) - 0.01
+    assert found < 0.935
+
+
+@parametrize_with_checks([KolmogorovEnsemble(2, n_models=2)])
+def test_scikit_learn_checks(estimator, check) -> None:
+    check(estimator)
