@@ -7,8 +7,15 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior, Observations
+from eventspace import (
+    KolmogorovEnsemble,
+    KolmogorovModel,
+    KolmogorovPosterior,
+    Observations,
+    compression,
+)
 from eventspace.codes import inside, pack
+from eventspace.descent import descend
 
 MAKERS = {
     "ensemble": lambda: KolmogorovEnsemble(8, n_models=10, random_state=0),
@@ -160,6 +167,19 @@ def test_films_compressed_are_predicted_better_than_by_a_model_of_its_own(moviel
     small = average.to_model(8)
     fitted = KolmogorovModel(8, pmf_penalty=30, indicator_penalty=0.2, random_state=0).fit(table)
     assert error(average, test) < error(small, test) < error(fitted, test) - 0.02
+
+
+def test_of_several_descents_the_nearest_is_kept(average, monkeypatch) -> None:
+    costs = []
+
+    def recorded(*args, **options):
+        found = descend(*args, **options)
+        costs.append(found.cost)
+        return found
+
+    monkeypatch.setattr(compression, "descend", recorded)
+    assert average.to_model(16).history_[-1] == min(costs) < max(costs)
+    assert len(costs) == 4
 
 
 # --- new users and items ------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eventspace.codes import unpack
 from eventspace.descent import Descent, descend, population_centre, random_start
 from eventspace.engines.cpu import CPU
-from eventspace.indicators import Exact
+from eventspace.indicators import Local
 from eventspace.observations import Observations
 from eventspace.pmf import Pairwise
 from eventspace.prediction import dot_products
@@ -25,6 +25,7 @@ Bits = NDArray[np.bool_]
 TOL = 1e-4  # of the cost: a descent that gains less is at its end
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3)  # of PMFs, from strong to weak
 TRIAL_MODELS = 4
+SOLVER = Local(3)  # averages are as good with it as with the exact one, in half the time
 
 
 class Trial(NamedTuple):
@@ -51,7 +52,7 @@ class Restarts:
         """The PMFs and indicators of so many models, each down the path to the penalty."""
         starts = self._starts(observations, seed, n_models)
         for penalty in path_to(trial.pmf_penalty):
-            engine = CPU(Exact(), Pairwise(), trial.indicator_penalty, penalty)
+            engine = CPU(SOLVER, Pairwise(), trial.indicator_penalty, penalty)
             self._go_on(f"penalty {penalty:g}", starts, observations, engine)
         return [self._model(start.descent, observations) for start in starts]
 
@@ -77,7 +78,7 @@ class Restarts:
         starts = self._starts(fold.train, seed, TRIAL_MODELS)
         low, high = fold.train.scale
         for penalty in path:
-            engine = CPU(Exact(), Pairwise(), size, penalty)
+            engine = CPU(SOLVER, Pairwise(), size, penalty)
             self._go_on(f"trial of {penalty:g}", starts, fold.train, engine)
             models = [self._model(start.descent, fold.train) for start in starts]
             p = np.array([dot_products(*model, fold.users, fold.items) for model in models])
@@ -96,6 +97,7 @@ class Restarts:
 
         def iterations(start: _Start) -> Iterator[int]:
             start.descent.history.clear()  # of costs with another penalty
+            start.descent.converged = False
             for k in range(self.n_iter):
                 descend(
                     start.descent,
