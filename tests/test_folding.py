@@ -1,0 +1,171 @@
+"""New users and items in a draw: what is expected of them, and what their ratings say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from eventspace import Observations
+from eventspace.engines.cpu import CPU
+from eventspace.folding import news
+from eventspace.gibbs.folding import Folding
+from eventspace.gibbs.priors import ItemPrior, features, incidence, pmf_centres
+from eventspace.ids import Ids
+from eventspace.indicators import Exact
+from eventspace.pmf import Pairwise
+
+Floats = NDArray[np.float64]
+
+N_USERS, N_ITEMS, N_NEW = 60, 80, 400
+
+
+@dataclass
+class Recorded(Folding):
+    """Remembers what it expected."""
+
+    def log_odds(self) -> Floats:
+        self.last_log_odds = super().log_odds()
+        return self.last_log_odds
+
+    def centres(self) -> Floats:
+        self.last_centres = super().centres()
+        return self.last_centres
+
+
+@pytest.fixture(scope="module")
+def draw() -> tuple[Observations, Floats, Floats]:
+    """Two kinds of users and of items: a kind rates mostly its own, which come true for it."""
+    rng = np.random.default_rng(0)
+    of_user, of_item = np.arange(N_USERS) % 2, np.arange(N_ITEMS) % 2
+    pmf = np.where(of_user[:, None] == [0, 1, 2], 0.7, 0.15)
+    bits = (rng.random((N_ITEMS, 3)) < np.where(of_item[:, None] == [0, 1, 2], 0.9, 0.2)) * 1.0
+    rated = rng.random((N_USERS, N_ITEMS)) < np.where(of_user[:, None] == of_item, 0.4, 0.05)
+    u, i = np.nonzero(rated)
+    values = np.clip((pmf @ bits.T)[u, i] + rng.normal(0, 0.1, len(u)), 0, 1)
+    users, items = Ids(np.arange(N_USERS)), Ids(np.arange(N_ITEMS))
+    columns = (u, i, values, np.ones(len(u)))
+    return Observations.of(columns, scale=(0, 1), users=users, items=items), pmf, bits
+
+
+def folding(draw, new: pd.DataFrame, *, penalty: float = 3.0, seed: int = 0) -> Recorded:
+    known, pmf, bits = draw
+    found = news(known, new)
+    more = found.merged.n_users - N_USERS, found.merged.n_items - N_ITEMS
+    return Recorded(
+        found.merged,
+        CPU(Exact(), Pairwise()),
+        np.pad(pmf, ((0, more[0]), (0, 0))),
+        np.pad(bits, ((0, more[1]), (0, 0))),
+        penalty,
+        True,
+        np.random.default_rng(seed),
+        new=found,
+    )
+
+
+def new_items(value: float, weight: float) -> pd.DataFrame:
+    """Each rated by five users of one kind."""
+    rng = np.random.default_rng(1)
+    raters = [2 * rng.choice(N_USERS // 2, 5, replace=False) + k % 2 for k in range(N_NEW)]
+    items = np.repeat(N_ITEMS + np.arange(N_NEW), 5)
+    return pd.DataFrame(
+        {"user": np.concatenate(raters), "item": items, "value": value, "weight": weight}
+    )
+
+
+def new_users(value: float, weight: float) -> pd.DataFrame:
+    """Each has rated ten items of one kind."""
+    rng = np.random.default_rng(2)
+    rated = [2 * rng.choice(N_ITEMS // 2, 10, replace=False) + k % 2 for k in range(N_NEW)]
+    users = np.repeat(N_USERS + np.arange(N_NEW), 10)
+    return pd.DataFrame(
+        {"user": users, "item": np.concatenate(rated), "value": value, "weight": weight}
+    )
+
+
+PRECISION = np.full(N_USERS, 100.0)
+
+
+def test_items_whose_ratings_say_nothing_are_drawn_from_what_their_raters_let_expect(draw) -> None:
+    chain = folding(draw, new_items(0.5, 1e-9))
+    chain.fold(PRECISION)
+    X = features(incidence(chain.observations.by_item, N_USERS), draw[1])
+    known, prior = np.arange(N_ITEMS + N_NEW) < N_ITEMS, ItemPrior(3)
+    bits = np.vstack([draw[2], np.zeros((N_NEW, 3))])
+    for _ in range(50):
+        settled = prior.log_odds(X, bits, known)
+    assert_allclose(expit(chain.last_log_odds), expit(settled), atol=0.02)
+    chance, drawn = expit(settled[N_ITEMS:]), chain.indicators[N_ITEMS:]
+    for kind in (0, 1):
+        sigma = np.sqrt((chance * (1 - chance))[kind::2].mean(axis=0) / (N_NEW / 2))
+        apart = drawn[kind::2].mean(axis=0) - chance[kind::2].mean(axis=0)
+        assert (np.abs(apart) < 4.5 * sigma).all()
+    assert chance[::2, 0].mean() > chance[1::2, 0].mean() + 0.3  # there is something to expect
+    assert_array_equal(chain.indicators[:N_ITEMS], draw[2])
+    assert_array_equal(chain.pmf, draw[1])
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_items_are_drawn_to_their_ratings_by_those_who_make_little_noise(draw, value) -> None:
+    for precise in (True, False):
+        chain = folding(draw, new_items(value, 1.0))
+        chain.fold(np.full(N_USERS, 1e4 if precise else 1e-4))
+        all_alike = (chain.indicators[N_ITEMS:] == value).all()
+        assert all_alike == precise
+
+
+def test_users_with_a_strong_prior_are_where_their_items_let_expect(draw) -> None:
+    chain = folding(draw, new_users(0.5, 1.0), penalty=1e7)
+    chain.fold(PRECISION)
+    Z = features(incidence(chain.observations.by_user, N_ITEMS), draw[2])
+    pmf = np.vstack([draw[1], np.zeros((N_NEW, 3))])
+    expected = pmf_centres(Z, pmf, np.arange(N_USERS + N_NEW) < N_USERS)
+    assert_allclose(chain.last_centres, expected)
+    assert_allclose(chain.pmf[N_USERS:], expected[N_USERS:], atol=0.01)
+    assert chain.pmf[N_USERS::2, 0].mean() > chain.pmf[N_USERS + 1 :: 2, 0].mean() + 0.2
+    assert_array_equal(chain.pmf[:N_USERS], draw[1])
+    assert_array_equal(chain.indicators, draw[2])
+
+
+def test_users_are_drawn_to_their_ratings_and_their_noise_is_learnt(draw) -> None:
+    bits = draw[2]
+    rng = np.random.default_rng(3)
+    theta = np.array([0.1, 0.1, 0.8])
+    p = np.tile(bits @ theta, (N_NEW, 1))
+    noise = np.where(np.arange(N_NEW) < N_NEW // 2, 0.02, 0.2)[:, None]
+    u, i = np.indices(p.shape)
+    table = pd.DataFrame(
+        {
+            "user": N_USERS + u.ravel(),
+            "item": i.ravel(),
+            "value": np.clip(p + rng.normal(0, noise, p.shape), 0, 1).ravel(),
+        }
+    )
+    chain = folding(draw, table, penalty=0.01)
+    chain.fold(PRECISION)
+    quiet, loud = np.split(chain.pmf[N_USERS:], 2)
+    assert_allclose(quiet.mean(axis=0), theta, atol=0.01)
+    assert np.abs(loud.mean(axis=0) - theta).max() < 0.1
+    of_quiet, of_loud = np.split(1 / np.sqrt(chain.precision[N_USERS:]), 2)
+    assert of_quiet.max() < 0.06 < of_loud.min()
+    assert_allclose(np.median(of_loud), 0.17, atol=0.04)  # a little is cut off at 0 and 1
+
+
+def test_what_is_new_is_found_and_what_is_neither_is_refused(draw) -> None:
+    known = Observations.from_wide(
+        pd.DataFrame([[0.1, 0.2, np.nan]], index=["ann"], columns=["x", "y", "bare"]), scale=(0, 1)
+    )
+    found = news(known, (["bob", "bob", "ann"], ["x", "bare", "z"], [0.3, 0.4, 0.5]))
+    assert found.n_users == 1
+    assert [found.merged.item_ids[k] for k in found.items] == ["bare", "z"]
+    assert found.merged.n_observed == 5
+    assert found.entries.n_observed == 3
+    for pair, message in ((("bob", "z"), "both new"), (("ann", "x"), "both known")):
+        with pytest.raises(ValueError, match=message):
+            news(known, ([pair[0]], [pair[1]], [0.5]))
