@@ -9,7 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eventspace import KolmogorovEnsemble, KolmogorovModel, Observations
-from eventspace.restarts import PENALTIES, path_to
+from eventspace.codes import pack
+from eventspace.descent import Descent, descend
+from eventspace.engines.cpu import CPU
+from eventspace.indicators import Local
+from eventspace.pmf import Pairwise
+from eventspace.restarts import PENALTIES, TRIAL_MODELS, Restarts, Trial, path_to
 from eventspace.splits import folds
 
 QUICK = {"n_events": 8, "n_models": 6}
@@ -120,9 +125,44 @@ def test_noisier_users_have_more_noise() -> None:
     found = KolmogorovEnsemble(3, n_models=3, random_state=0).fit(seen).noise_
     assert found[:40].max() < found[40:].min()
     assert_allclose(np.sqrt(np.mean(found**2)), np.sqrt(np.mean(noise**2)), rtol=0.25)
-    heavy = Observations.from_wide(table, weight=np.full(table.shape, 4.0), scale=(0, 1))
-    of_weighted = KolmogorovEnsemble(3, n_models=3, random_state=0).fit(heavy).noise_
-    assert_allclose(of_weighted, found, rtol=0.2)
+
+
+def test_noise_is_that_of_an_observation_of_weight_one() -> None:
+    rng = np.random.default_rng(0)
+    chance = rng.dirichlet(np.ones(3), 80) @ (rng.random((60, 3)) < 0.5).T
+    table = 0.4 + 0.2 * chance + rng.normal(0, 0.06, chance.shape)
+    weight = np.where(np.arange(80) < 40, 1.0, 9.0)[:, None] * np.ones(60)
+    seen = Observations.from_wide(table, weight=weight, scale=(0, 1))
+    found = KolmogorovEnsemble(3, n_models=3, random_state=0).fit(seen).noise_
+    assert found[40:].mean() > 1.8 * found[:40].mean()
+
+
+def test_a_trial_tells_noise_from_the_spread_of_the_models(noisy) -> None:
+    fold = folds(noisy[0], 0.1, np.random.RandomState(0))[0]
+    restarts = Restarts(n_events=8, n_iter=2, n_threads=1, show=False)
+    trial = restarts.best(fold, 3.0, [0.1], seed=5)
+    assert trial[:2] == (3.0, 0.1)
+    models = restarts.fitted(fold.train, trial, 5, TRIAL_MODELS)
+    p = np.array([(pmf @ bits.T)[fold.users, fold.items] for pmf, bits in models])
+    assert trial.error == pytest.approx(fold.error(p.mean(axis=0)))
+    truth = (fold.truth - 1) / 4
+    each = np.mean([np.mean(np.square(q - truth)) for q in p])
+    spread = p.var(axis=0).mean()
+    assert spread > 0.1 * each  # or there is nothing to tell
+    assert trial.noise**2 == pytest.approx(each - 2 * spread)
+
+
+def test_each_penalty_has_its_iterations_however_the_last_one_ended(noisy) -> None:
+    """A descent that stood still goes on with the next penalty until it stands still again."""
+    restarts = Restarts(n_events=3, n_iter=60, n_threads=1, show=False)
+    trial = Trial(0.3, 0.0, np.nan, np.nan)
+    ((pmf, bits),) = restarts.fitted(noisy[0], trial, 0, 1)
+    start = Descent(pmf.copy(), pack(bits)[:, 0])
+    engine = CPU(Local(3), Pairwise(), 0.0, 0.3)
+    options = {"prior": "mean", "tol": 1e-4, "on_iteration": lambda now: None}
+    rng = np.random.default_rng(0)
+    again = descend(start, noisy[0], engine, n_iter=60, rng=rng, **options)
+    assert again.history[-1] > 0.998 * again.history[0]
 
 
 def test_the_unrated_are_like_the_population() -> None:

@@ -96,8 +96,7 @@ class Restarts:
         """Let each descent run for some more iterations."""
 
         def iterations(start: _Start) -> Iterator[int]:
-            start.descent.history.clear()  # of costs with another penalty
-            start.descent.converged = False
+            start.descent.converged = False  # with this penalty
             for k in range(self.n_iter):
                 descend(
                     start.descent,
