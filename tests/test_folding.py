@@ -39,7 +39,7 @@ class Recorded(Folding):
 
 
 @pytest.fixture(scope="module")
-def draw() -> tuple[Observations, Floats, Floats]:
+def draw():
     """Two kinds of users and of items: a kind rates mostly its own, which come true for it."""
     rng = np.random.default_rng(0)
     of_user, of_item = np.arange(N_USERS) % 2, np.arange(N_ITEMS) % 2
