@@ -20,13 +20,16 @@ from eventspace.entries import Entries
 from eventspace.gibbs.chain import LEAST_ODDS, NOISE_RATE, NOISE_SHAPE, Chain
 from eventspace.gibbs.pmf import MOST_PRECISION
 from eventspace.gibbs.priors import (
+    LEAST_COUNT,
     MOST,
     RIDGE,
     RIDGE_OF_CONSTANT,
     ItemPrior,
+    draw_concentration,
     features,
     incidence,
     pmf_centres,
+    slice_draw,
 )
 from eventspace.ids import Ids
 from eventspace.indicators import Exact
@@ -49,19 +52,15 @@ class Given(Chain):
     """A chain with priors that are given, not learnt: its law is known."""
 
     prior_log_odds: Floats | None = None
-    prior_centres: Floats | None = None
-    prior_ridge: float = 0.0
+    prior_counts: Floats | None = None
 
     def log_odds(self) -> Floats:
         assert self.prior_log_odds is not None
         return self.prior_log_odds
 
-    def centres(self) -> Floats:
-        assert self.prior_centres is not None
-        return self.prior_centres
-
-    def ridge(self) -> float:
-        return self.prior_ridge
+    def pseudo_counts(self) -> Floats:
+        assert self.prior_counts is not None
+        return self.prior_counts
 
     def sweep(self) -> None:
         super().sweep()
@@ -80,13 +79,9 @@ class Recorded(Chain):
         self.last_log_odds = super().log_odds()
         return self.last_log_odds
 
-    def centres(self) -> Floats:
-        self.last_centres = super().centres()
-        return self.last_centres
-
-    def ridge(self) -> float:
-        self.last_ridge = super().ridge()
-        return self.last_ridge
+    def pseudo_counts(self) -> Floats:
+        self.last_counts = super().pseudo_counts()
+        return self.last_counts
 
 
 # --- a small table, and its exact posterior -----------------------------------------------------
@@ -99,8 +94,7 @@ class Small:
     table: Floats  # NaN where not observed
     weight: Floats | None
     log_odds: Floats  # items x 2
-    centres: Floats  # users x 2
-    ridge: float
+    counts: Floats  # users x 2
 
     def observations(self, copies: int) -> Observations:
         n_users, n_items = self.table.shape
@@ -121,12 +115,11 @@ class Small:
             engine(),
             rng.dirichlet(np.ones(2), n_users),
             (rng.random((n_items, 2)) < 0.5).astype(float),
-            penalty=np.nan,
+            concentration_given=None,
             informed=False,
             rng=rng,
             prior_log_odds=np.tile(self.log_odds, (copies, 1)),
-            prior_centres=np.tile(self.centres, (copies, 1)),
-            prior_ridge=self.ridge,
+            prior_counts=np.tile(self.counts, (copies, 1)),
         )
 
     def posterior(self) -> tuple[Floats, dict[str, Floats]]:
@@ -148,7 +141,7 @@ class Small:
             shape = NOISE_SHAPE + 0.5 * len(seen)
             rate = NOISE_RATE + 0.5 * np.square(errors) @ w
             density = -shape * np.log(rate)
-            density -= 0.5 * self.ridge * np.square(theta - self.centres[u]).sum(axis=1)
+            density += np.log(theta) @ (self.counts[u] - 1)
             top = density.max(axis=1, keepdims=True)
             density = np.exp(density - top)
             mass = density.sum(axis=1)
@@ -168,8 +161,7 @@ def small(*, weighted: bool = False) -> Small:
         table=np.array([[0.9, 0.2, nan, nan], [0.6, nan, 0.1, nan], [nan, nan, nan, nan]]),
         weight=np.array([[0.5, 4.0, 1, 1], [2.0, 1, 3.0, 1], [1, 1, 1, 1]]) if weighted else None,
         log_odds=np.array([[0.3, -0.2], [0.5, 0.0], [-0.4, 0.7], [1.0, -1.5]]),
-        centres=np.array([[0.7, 0.3], [0.4, 0.6], [0.25, 0.75]]),
-        ridge=4.0,
+        counts=np.array([[2.0, 0.7], [1.3, 3.0], [1.0, 1.8]]),
     )
 
 
@@ -218,9 +210,7 @@ def test_without_ratings_users_and_items_are_drawn_from_their_priors() -> None:
     law = np.outer([1 - q[1], q[1]], [1 - q[0], q[0]]).ravel()
     assert_counts(codes, law)
     theta = chain.pmf.reshape(copies, -1, 2)[:, -1, 0]
-    centre, spread = case.centres[-1, 0], 1 / np.sqrt(2 * case.ridge)
-    prior = stats.truncnorm(-centre / spread, (1 - centre) / spread, centre, spread)
-    assert stats.kstest(theta, prior.cdf).pvalue > UNLIKELY
+    assert stats.kstest(theta, stats.beta(*case.counts[-1]).cdf).pvalue > UNLIKELY
     noise = chain.precision.reshape(copies, -1)[:, -1]
     assert stats.kstest(noise, stats.gamma(NOISE_SHAPE, scale=1 / NOISE_RATE).cdf).pvalue > UNLIKELY
 
@@ -238,10 +228,10 @@ def order_by_item(observations: Observations) -> NDArray[np.int64]:
 def test_data_and_parameters_drawn_in_turn_keep_the_joint_law(weighted: bool) -> None:
     """Geweke (2004): started from the prior, and each drawn given the other, they stay there."""
     rng = np.random.default_rng(6)
-    copies, n_users, n_items, n_events, ridge = 6000, 3, 4, 3, 6.0
+    copies, n_users, n_items, n_events = 6000, 3, 4, 3
     n, m = copies * n_users, copies * n_items
     log_odds = rng.normal(size=(n_items, n_events))
-    centres = rng.dirichlet(np.full(n_events, 2.0), n_users)
+    counts = rng.uniform(0.4, 3.0, size=(n_users, n_events))
     seen = np.array([[1, 1, 0, 1], [0, 1, 1, 1], [1, 0, 0, 1]], dtype=bool)
     at = np.arange(copies)[:, None]
     users, items = np.nonzero(seen)
@@ -255,15 +245,14 @@ def test_data_and_parameters_drawn_in_turn_keep_the_joint_law(weighted: bool) ->
     chain = Given(
         observations,
         engine(),
-        pmf=gaussian_on_simplex(np.tile(centres, (copies, 1)), ridge, rng),
+        pmf=dirichlet(np.tile(counts, (copies, 1)), rng),
         indicators=(rng.random((m, n_events)) < np.tile(special.expit(log_odds), (copies, 1)))
         + 0.0,
-        penalty=np.nan,
+        concentration_given=None,
         informed=False,
         rng=rng,
         prior_log_odds=np.tile(log_odds, (copies, 1)),
-        prior_centres=np.tile(centres, (copies, 1)),
-        prior_ridge=ridge,
+        prior_counts=np.tile(counts, (copies, 1)),
     )
     chain.precision[:] = rng.gamma(NOISE_SHAPE, 1 / NOISE_RATE, n)
     prior = chain.pmf.copy()
@@ -280,7 +269,7 @@ def test_data_and_parameters_drawn_in_turn_keep_the_joint_law(weighted: bool) ->
     theta = chain.pmf.reshape(copies, n_users, n_events)
     noise = np.log(chain.precision.reshape(copies, n_users))
     q = special.expit(log_odds)
-    exact = gaussian_on_simplex(np.tile(centres, (100_000, 1)), ridge, rng)
+    exact = dirichlet(np.tile(counts, (100_000, 1)), rng)
     exact = exact.reshape(-1, n_users, n_events)
     tau = stats.gamma(NOISE_SHAPE, scale=1 / NOISE_RATE)
     assert stats.kstest(chain.precision, tau.cdf).pvalue > UNLIKELY
@@ -304,16 +293,10 @@ def test_data_and_parameters_drawn_in_turn_keep_the_joint_law(weighted: bool) ->
     assert np.median(moved) > 0.05  # it did not simply stay where it was
 
 
-def gaussian_on_simplex(centres: Floats, ridge: float, rng: np.random.Generator) -> Floats:
-    """PMFs with the density exp(-ridge |theta - centre|^2 / 2), by rejection."""
-    out, left = np.empty_like(centres), np.arange(len(centres))
-    while left.size:
-        theta = rng.dirichlet(np.ones(centres.shape[1]), left.size)
-        distance = np.square(theta - centres[left]).sum(axis=1)
-        kept = rng.random(left.size) < np.exp(-0.5 * ridge * distance)
-        out[left[kept]] = theta[kept]
-        left = left[~kept]
-    return out
+def dirichlet(counts: Floats, rng: np.random.Generator) -> Floats:
+    """A PMF for each row."""
+    gamma = rng.gamma(counts)
+    return gamma / gamma.sum(axis=1, keepdims=True)
 
 
 def assert_mean(x: Floats, expected: float) -> None:
@@ -343,12 +326,12 @@ def start(
     informed: bool = True,
     n_threads: int = 1,
     seed: int = 0,
-    penalty: float = 3.0,
+    concentration: float | None = None,
 ) -> Any:
     rng = np.random.default_rng(seed)
     pmf = rng.dirichlet(np.ones(n_events), observations.n_users)
     bits = (rng.random((observations.n_items, n_events)) < 0.5).astype(float)
-    return kind(observations, engine(n_threads), pmf, bits, penalty, informed, rng)
+    return kind(observations, engine(n_threads), pmf, bits, concentration, informed, rng)
 
 
 def state(chain: Chain) -> tuple[Floats, Floats, Floats]:
@@ -483,7 +466,14 @@ def test_uninformed_priors_are_the_mean_of_the_rated() -> None:
     chain.pmf[5] = [1.0, 0, 0, 0]
     centre = chain.pmf[users].mean(axis=0)
     np.testing.assert_allclose(chain.centres(), np.tile(centre, (400, 1)), atol=1e-12)
-    assert chain.ridge() == pytest.approx(3.0 * np.median(chain.precision[users]))
+
+
+def test_pmfs_are_expected_around_their_centres_as_closely_as_given() -> None:
+    chain = start(Chain, table(), concentration=30.0)
+    counts = chain.pseudo_counts()
+    np.testing.assert_allclose(counts, np.maximum(30.0 * chain.centres(), LEAST_COUNT))
+    assert chain.concentration == 30.0
+    assert (counts == LEAST_COUNT).any() or chain.centres().min() * 30 > LEAST_COUNT
 
 
 @pytest.mark.parametrize("informed", [False, True])
@@ -500,7 +490,7 @@ def test_the_unrated_follow_what_was_learnt_in_the_sweep(informed: bool) -> None
         users=Ids(np.arange(n_users + unrated)),
         items=Ids(np.arange(n_items + unrated)),
     )
-    chain = start(Recorded, observations, n_events=n_events, informed=informed, penalty=0.1)
+    chain = start(Recorded, observations, n_events=n_events, informed=informed)
     for _ in range(20):
         chain.sweep()
     new = chain.last_log_odds[n_items:]
@@ -510,14 +500,16 @@ def test_the_unrated_follow_what_was_learnt_in_the_sweep(informed: bool) -> None
     for d in range(n_events):
         assert_mean(bits[:, d], q[d])
         assert_mean(bits[:, d] * bits[:, d - 1], q[d] * q[d - 1])
-    centres = np.tile(chain.last_centres[-1], (50_000, 1))
-    expected = gaussian_on_simplex(centres, chain.last_ridge, rng)
-    for d in range(n_events):
-        law = stats.ks_2samp(chain.pmf[n_users:, d], expected[:, d], method="asymp")
-        assert law.pvalue > UNLIKELY
     assert chain.last_noise_rate < 0.5 * NOISE_RATE  # there is less noise than expected
     noise = stats.gamma(NOISE_SHAPE, scale=1 / chain.last_noise_rate)
     assert stats.kstest(chain.precision[n_users:], noise.cdf).pvalue > UNLIKELY
+    chain.pseudo_counts = lambda: chain.last_counts  # held, for small masses take many sweeps
+    for _ in range(60):
+        chain._draw_pmfs()
+    expected = rng.dirichlet(chain.last_counts[-1], 50_000)
+    for d in range(n_events):
+        law = stats.ks_2samp(chain.pmf[n_users:, d], expected[:, d], method="asymp")
+        assert law.pvalue > UNLIKELY
 
 
 def test_the_typical_noise_is_drawn_given_that_of_the_users() -> None:
@@ -541,7 +533,7 @@ def test_a_planted_model_is_found_again(informed: bool) -> None:
     values = np.clip(theta @ psi.T + 0.05 * rng.normal(size=(80, 50)), 0, 1)
     held = rng.random(values.shape) < 0.3
     observations = Observations.from_wide(np.where(held, np.nan, values), scale=(0, 1))
-    chain = start(Chain, observations, n_events=3, informed=informed, penalty=0.1, seed=5)
+    chain = start(Chain, observations, n_events=3, informed=informed, seed=5)
     mean, n = np.zeros(values.shape), 0
     for sweep in range(150):
         chain.sweep()
@@ -644,3 +636,45 @@ def test_centres_are_those_of_ridge_regression() -> None:
     root = np.sqrt([RIDGE_OF_CONSTANT, *np.full(Z.shape[1] - 1, RIDGE)])
     model = Ridge(alpha=1.0, fit_intercept=False).fit(Z[known] / root, pmf[known])
     np.testing.assert_allclose(pmf_centres(Z, pmf, known), model.predict(Z / root), atol=1e-9)
+
+
+def test_slice_draws_have_the_law_of_the_density() -> None:
+    rng = np.random.default_rng(0)
+    two = stats.norm(0.0, 1.0), stats.norm(2.5, 0.4)
+
+    def log_density(x: float) -> float:
+        return float(np.log(0.5 * two[0].pdf(x) + 0.5 * two[1].pdf(x)))
+
+    x, draws = 0.0, np.empty(6000)
+    for k in range(len(draws)):
+        for _ in range(3):
+            x = slice_draw(log_density, x, 0.5, rng)
+        draws[k] = x
+    thinned = draws[::6]
+    law = lambda x: 0.5 * two[0].cdf(x) + 0.5 * two[1].cdf(x)  # noqa: E731
+    assert stats.kstest(thinned, law).pvalue > UNLIKELY
+    assert abs((draws > 1.7).mean() - (1 - law(1.7))) < 0.08
+
+
+@pytest.mark.parametrize("concentration", [3.0, 40.0])
+def test_the_concentration_is_found_again(concentration: float) -> None:
+    rng = np.random.default_rng(0)
+    centres = rng.dirichlet(np.full(4, 5.0), 2000)
+    pmf = dirichlet(np.maximum(concentration * centres, LEAST_COUNT), rng)
+    now, found = 4.0, []
+    for _ in range(200):
+        now = draw_concentration(now, centres, pmf, rng)
+        found.append(now)
+    found = found[50:]
+    assert abs(np.mean(found) / concentration - 1) < 0.06
+    assert 0.005 < np.std(found) / concentration < 0.05
+
+
+def test_few_users_say_little_about_the_concentration() -> None:
+    """Then it stays around the number of events, within a factor of some e."""
+    rng = np.random.default_rng(0)
+    now, found = 4.0, []
+    for _ in range(3000):
+        now = draw_concentration(now, np.empty((0, 4)), np.empty((0, 4)), rng)
+        found.append(np.log(now / 4))
+    assert stats.kstest(found[::30], "norm").pvalue > UNLIKELY

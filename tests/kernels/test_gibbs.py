@@ -306,13 +306,15 @@ def assert_pmf_law(pmf: Floats, Q: Floats, r: Floats) -> None:
         assert_law(pmf[:, d], partial(np.interp, xp=edges, fp=cdf))
 
 
-def sample_pmfs(Q: Floats, r: Floats, sweeps: int, start: Floats | None = None) -> Floats:
+def sample_pmfs(
+    Q: Floats, r: Floats, counts: Floats, sweeps: int, start: Floats | None = None
+) -> Floats:
     """Independent draws: a row each, all of the same law, from the middle or the given PMF."""
     n, n_events = many(15_000, 120), len(r)
     pmf = np.tile(np.full(n_events, 1 / n_events) if start is None else start, (n, 1))
     seeds = streams(np.random.default_rng(3), n)
     for _ in range(sweeps):
-        draw_pmfs(np.tile(Q, (n, 1, 1)), np.tile(r, (n, 1)), pmf, seeds)
+        draw_pmfs(np.tile(Q, (n, 1, 1)), np.tile(r, (n, 1)), np.tile(counts, (n, 1)), pmf, seeds)
     assert pmf.min() >= 0
     assert np.abs(pmf.sum(axis=1) - 1).max() < 1e-12
     return pmf
@@ -340,27 +342,31 @@ def pmf_laws() -> list[Any]:
 @pytest.mark.parametrize(("Q", "r"), pmf_laws())
 def test_pmfs_have_the_law_of_the_grid(Q: Floats, r: Floats) -> None:
     corner = np.eye(len(r))[-1]  # two events without mass stay so until a third gives some
-    assert_pmf_law(sample_pmfs(Q, r, many(60, 8), corner), Q, r)
+    assert_pmf_law(sample_pmfs(Q, r, np.ones(len(r)), many(60, 8), corner), Q, r)
 
 
-@pytest.mark.parametrize("n_events", [2, 3, 6])
-def test_without_ratings_a_pmf_is_uniform_on_the_simplex(n_events: int) -> None:
-    Q, r = np.zeros((n_events, n_events)), np.zeros(n_events)
-    pmf = sample_pmfs(Q, r, sweeps=many(60, 12))
+COUNTS = [(1.0, 1.0), (1.0,) * 6, (0.5, 3.0), (0.3, 0.6, 2.0), (0.2, 1.0, 5.0, 0.9, 1.6)]
+
+
+@pytest.mark.parametrize("counts", COUNTS)
+def test_without_ratings_a_pmf_has_the_law_of_dirichlet(counts: tuple[float, ...]) -> None:
+    n_events, m = len(counts), np.array(counts)
+    pmf = sample_pmfs(np.zeros((n_events, n_events)), np.zeros(n_events), m, many(150, 40))
     for d in range(n_events):
-        assert_law(pmf[:, d], stats.beta(1, n_events - 1).cdf)
+        assert_law(pmf[:, d], stats.beta(m[d], m.sum() - m[d]).cdf)
 
 
-def test_pmfs_of_more_events_have_the_law_of_rejection() -> None:
+@pytest.mark.parametrize("counts", [(1.0,) * 5, (0.4, 1.0, 2.5, 0.8, 1.5)])
+def test_pmfs_of_more_events_have_the_law_of_rejection(counts: tuple[float, ...]) -> None:
     rng = np.random.default_rng(2)
     n_events = 5
     A = rng.normal(size=(3, n_events))
     Q, r = 2 * A.T @ A, rng.normal(size=n_events)
-    theta = rng.dirichlet(np.ones(n_events), 400_000)
+    theta = rng.dirichlet(counts, 400_000)
     log = theta @ r - 0.5 * np.einsum("kd,de,ke->k", theta, Q, theta)
     kept = theta[np.log(rng.random(len(log))) < log - log.max()]
     assert len(kept) > 20_000
-    pmf = sample_pmfs(Q, r, sweeps=many(60, 8))
+    pmf = sample_pmfs(Q, r, np.array(counts), sweeps=many(100, 40))
     for d in range(n_events):
         assert stats.ks_2samp(pmf[:, d], kept[:, d]).pvalue > UNLIKELY
     for d, e in [(0, 1), (1, 2), (3, 4)]:
@@ -376,15 +382,16 @@ def test_pmfs_stay_on_the_simplex(scale: float) -> None:
     A = rng.normal(size=(n, 5, n_events))
     Q, r = scale * np.einsum("uka,ukb->uab", A, A), scale * rng.normal(size=(n, n_events))
     pmf, seeds = rng.dirichlet(np.ones(n_events), n), streams(rng, n)
+    counts = np.tile([0.2, 0.2, 0.5, 1.0, 1.0, 3.0, 20.0], (n, 1))
     for _ in range(many(5000, 40)):
-        draw_pmfs(Q, r, pmf, seeds)
+        draw_pmfs(Q, r, counts, pmf, seeds)
         assert pmf.min() >= 0
     assert np.abs(pmf.sum(axis=1) - 1).max() < 1e-12
 
 
 def test_one_event_has_all_the_mass() -> None:
     pmf, seeds = np.ones((3, 1)), np.arange(1, 4, dtype=np.uint64)
-    draw_pmfs(np.ones((3, 1, 1)), np.ones((3, 1)), pmf, seeds)
+    draw_pmfs(np.ones((3, 1, 1)), np.ones((3, 1)), np.ones((3, 1)), pmf, seeds)
     np.testing.assert_array_equal(pmf, 1.0)
 
 
@@ -395,11 +402,12 @@ def test_rows_of_pmfs_are_independent_of_each_other() -> None:
     Q, r = np.einsum("uka,ukb->uab", A, A), rng.normal(size=(n, n_events))
     start, seeds = rng.dirichlet(np.ones(n_events), n), streams(rng, n)
     whole, states = start.copy(), seeds.copy()
-    draw_pmfs(Q, r, whole, states)
+    counts = rng.uniform(0.2, 2.0, size=(n, n_events))
+    draw_pmfs(Q, r, counts, whole, states)
     assert (states != seeds).all()
     cut, states_cut = start.copy(), seeds.copy()
     for chunk in (slice(7, n), slice(0, 7)):
-        draw_pmfs(Q[chunk], r[chunk], cut[chunk], states_cut[chunk])
+        draw_pmfs(Q[chunk], r[chunk], counts[chunk], cut[chunk], states_cut[chunk])
     np.testing.assert_array_equal(cut, whole)
     np.testing.assert_array_equal(states_cut, states)
 

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from eventspace.engines.cpu import CPU
 from eventspace.gibbs.indicators import draw_indicators
 from eventspace.gibbs.pmf import draw_pmfs, draw_precisions
-from eventspace.gibbs.priors import ItemPrior, features, incidence, pmf_centres
+from eventspace.gibbs.priors import (
+    ItemPrior,
+    draw_concentration,
+    features,
+    incidence,
+    pmf_centres,
+    pseudo_counts,
+)
 from eventspace.observations import Observations
 from eventspace.randomness import streams
 
@@ -31,9 +38,10 @@ class Chain:
     engine: CPU
     pmf: Floats  # users x events
     indicators: Floats  # items x events, 0 or 1
-    penalty: float  # precision of a PMF around its centre, in ratings of typical noise
+    concentration_given: float | None  # of the PMFs around their centres; None: drawn along
     informed: bool  # whether the priors know who rated what
     rng: np.random.Generator
+    concentration: float = field(init=False)
     precision: Floats = field(init=False)  # of each user's noise
     noise_rate: float = NOISE_RATE  # of the Gamma law of these
 
@@ -45,6 +53,8 @@ class Chain:
                 f"({MOST_WEIGHT:g}): scale the weights down."
             )
         self.pmf, self.indicators = self.pmf.copy(), self.indicators.copy()  # drawn in place
+        given, n_events = self.concentration_given, self.pmf.shape[1]
+        self.concentration = float(n_events) if given is None else given
         self.precision = np.full(seen.n_users, NOISE_SHAPE / NOISE_RATE)
         self._user_seeds = streams(self.rng, seen.n_users)
         self._item_seeds = streams(self.rng, seen.n_items)
@@ -53,7 +63,7 @@ class Chain:
         self._rated_users = self._counts > 0
         self._by_item = incidence(seen.by_item, seen.n_users)
         self._by_user = incidence(seen.by_user, seen.n_items)
-        self._item_prior = ItemPrior(self.pmf.shape[1])
+        self._item_prior = ItemPrior(n_events)
 
     def sweep(self) -> None:
         """Draw indicators, noise and PMFs, each given the rest."""
@@ -76,9 +86,14 @@ class Chain:
             return pmf_centres(Z, self.pmf, self._rated_users)
         return np.tile(self.pmf[self._rated_users].mean(axis=0), (len(self.pmf), 1))
 
-    def ridge(self) -> float:
-        """The prior precision of the PMFs around their centres."""
-        return self.penalty * float(np.median(self.precision[self._rated_users]))
+    def pseudo_counts(self) -> Floats:
+        """The Dirichlet laws of the PMFs, users x events; the concentration is drawn first."""
+        centres, known = self.centres(), self._rated_users
+        if self.concentration_given is None:
+            self.concentration = draw_concentration(
+                self.concentration, centres[known], self.pmf[known], self.rng
+            )
+        return pseudo_counts(self.concentration, centres)
 
     def _draw_indicators(self) -> None:
         log_odds, by_item = self.log_odds(), self.observations.by_item
@@ -93,8 +108,7 @@ class Chain:
         self.engine.each_chunk(by_item._replace(weight=weight), self.pmf, step)
 
     def _draw_pmfs(self) -> None:
-        centres, ridge, by_user = self.centres(), self.ridge(), self.observations.by_user
-        diagonal = np.arange(self.pmf.shape[1])
+        counts_before, by_user = self.pseudo_counts(), self.observations.by_user
 
         def step(rows: slice, Q: Any, r: Any, energy: Floats) -> None:
             seeds = self._user_seeds[rows]
@@ -107,9 +121,7 @@ class Chain:
             self.precision[rows] = precision
             Q *= precision[:, None, None]
             r *= precision[:, None]
-            Q[:, diagonal, diagonal] += ridge
-            r += ridge * centres[rows]
-            draw_pmfs(Q, r, pmf, seeds)
+            draw_pmfs(Q, r, counts_before[rows], pmf, seeds)
 
         self.engine.each_chunk(by_user, self.indicators, step)
         # the conjugate law of the rate, with a prior that is worth one user

@@ -9,8 +9,10 @@ import numpy as np
 from numba import njit
 
 from eventspace.gibbs.draws import draw_gamma, draw_truncated, shuffle
+from eventspace.randomness import next_random, uniform
 
 MOST_PRECISION = 1e12  # a deviation of 1e-6: what is stored of a value is hardly nearer to it
+TINY = 1e-12  # a mass below this is none
 FLAT = 1e-6  # curvature that changes no law, and lets no sum lose its digits
 
 
@@ -36,17 +38,18 @@ def draw_precisions(
 
 
 @njit(cache=True, nogil=True)
-def draw_pmfs(Q: Any, r: Any, pmf: Any, seeds: Any) -> None:
-    """Draw each row theta of ``pmf``, on the simplex, from exp(-theta'Q theta / 2 + r'theta).
+def draw_pmfs(Q: Any, r: Any, pseudo_counts: Any, pmf: Any, seeds: Any) -> None:
+    """Draw each row theta of ``pmf`` from Dirichlet(pseudo_counts) exp(-theta'Q theta / 2 + r'theta).
 
-    Mass moves between two events at a time, each event with two others in a random circle: along
-    such a line the law is a truncated normal.
+    Mass moves between two events at a time, each event with two others in a random circle. Along
+    such a line the law is a normal, times a power of each of the two masses; a height drawn below
+    each power leaves the interval in which the power is higher (Neal, 2003), and on it the normal.
     """
     n_events = pmf.shape[1]
     order = np.empty(n_events, np.int64)
     gradient = np.empty(n_events)
     for u in range(len(pmf)):
-        theta, state = pmf[u], seeds[u]
+        theta, counts, state = pmf[u], pseudo_counts[u], seeds[u]
         for d in range(n_events):
             gradient[d] = -r[u, d]
             for e in range(n_events):
@@ -54,12 +57,17 @@ def draw_pmfs(Q: Any, r: Any, pmf: Any, seeds: Any) -> None:
         state = shuffle(state, order)
         for k in range(n_events):
             a, b = order[k], order[(k + 1) % n_events]
-            if a == b or theta[a] + theta[b] <= 0.0:
+            if a == b or theta[a] + theta[b] <= TINY:
+                continue
+            state, least_a, most_a = _draw_bounds(state, theta[a], counts[a] - 1.0)
+            state, least_b, most_b = _draw_bounds(state, theta[b], counts[b] - 1.0)
+            low = max(-theta[a], least_a - theta[a], theta[b] - most_b)
+            high = min(theta[b], most_a - theta[a], theta[b] - least_b)
+            if low >= high:  # by rounding only
                 continue
             curvature = Q[u, a, a] + Q[u, b, b] - 2.0 * Q[u, a, b]
             scale = 1.0 / math.sqrt(max(curvature, FLAT))
             middle = -(gradient[a] - gradient[b]) * scale * scale
-            low, high = -theta[a], theta[b]
             state, x = draw_truncated(state, (low - middle) / scale, (high - middle) / scale)
             shift = min(max(middle + scale * x, low), high)
             theta[a] += shift
@@ -67,3 +75,15 @@ def draw_pmfs(Q: Any, r: Any, pmf: Any, seeds: Any) -> None:
             for e in range(n_events):
                 gradient[e] += shift * (Q[u, e, a] - Q[u, e, b])
         seeds[u] = state
+
+
+@njit(cache=True, nogil=True)
+def _draw_bounds(state: np.uint64, mass: float, power: float) -> tuple[np.uint64, float, float]:
+    """Between which masses mass^power is above a height drawn uniformly below its present one."""
+    if power == 0.0:
+        return state, 0.0, 1.0
+    state = next_random(state)
+    bound = max(mass, TINY) * (1.0 - uniform(state)) ** (1.0 / power)
+    if power < 0.0:
+        return state, 0.0, bound
+    return state, bound, 1.0

@@ -3,25 +3,30 @@
 Who rates an item says much about it, and so do the items that a user chooses to rate. The log-odds
 of an item's bits are a logistic regression on its raters' PMFs and on how many they are; the centre
 of a user's PMF is a linear regression on the indicators of the items rated, and on their number.
-Both are ridge regressions, fitted anew in each sweep to the PMFs and indicators of that sweep.
+Both are ridge regressions, fitted anew in each sweep to the PMFs and indicators of that sweep. A
+PMF is drawn from a Dirichlet law around its centre, whose concentration is learnt as well.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit
+from scipy.special import expit, gammaln
 
 from eventspace.entries import Entries
+from eventspace.gibbs.pmf import TINY
 
 Floats = NDArray[np.float64]
 
-RIDGE = 10.0  # on features of unit variance: ten rows that say nothing
+RIDGE = 3.0  # on features of unit variance: three rows that say nothing
 RIDGE_OF_CONSTANT = 0.1
 MOST = 6.0  # the greatest log-odds that a prior may have
+LEAST_COUNT = 0.2  # of an event in the Dirichlet law of a PMF
+WIDTH = 0.1  # of the first interval in which the log of a concentration is sought
 
 
 def incidence(entries: Entries, n_columns: int) -> Any:
@@ -73,3 +78,43 @@ def pmf_centres(Z: Floats, pmf: Floats, known: NDArray[np.bool_]) -> Floats:
     return np.asarray(
         Z @ np.linalg.solve(rows.T @ rows + np.diag(_ridge(Z.shape[1])), rows.T @ pmf[known])
     )
+
+
+def pseudo_counts(concentration: float, centres: Floats) -> Floats:
+    """The Dirichlet laws of PMFs around their centres."""
+    return np.maximum(concentration * centres, LEAST_COUNT)
+
+
+def draw_concentration(
+    concentration: float, centres: Floats, pmf: Floats, rng: np.random.Generator
+) -> float:
+    """Draw the concentration given the PMFs: beforehand, its log is normal around that of D."""
+    log_pmf, n_events = np.log(np.maximum(pmf, TINY)), pmf.shape[1]
+
+    def log_density(x: float) -> float:
+        counts = pseudo_counts(float(np.exp(x)), centres)
+        of_each = gammaln(counts.sum(axis=1)) + ((counts - 1) * log_pmf - gammaln(counts)).sum(axis=1)
+        return float(of_each.sum() - 0.5 * (x - np.log(n_events)) ** 2)
+
+    return float(np.exp(slice_draw(log_density, float(np.log(concentration)), WIDTH, rng)))
+
+
+def slice_draw(
+    log_density: Callable[[float], float], x: float, width: float, rng: np.random.Generator
+) -> float:
+    """The next draw after x: uniform where the density is above a height below its own at x.
+
+    The interval is widened by steps, then narrowed by misses (Neal, 2003).
+    """
+    height = log_density(x) - rng.exponential()
+    low = x - width * rng.random()
+    high = low + width
+    while log_density(low) > height:
+        low -= width
+    while log_density(high) > height:
+        high += width
+    while True:
+        new = rng.uniform(low, high)
+        if log_density(new) >= height:
+            return new
+        low, high = (new, high) if new < x else (low, new)
