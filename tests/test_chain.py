@@ -118,6 +118,8 @@ class Small:
             concentration_given=None,
             informed=False,
             rng=rng,
+            user_attributes=np.empty((n_users, 0)),
+            item_attributes=np.empty((n_items, 0)),
             prior_log_odds=np.tile(self.log_odds, (copies, 1)),
             prior_counts=np.tile(self.counts, (copies, 1)),
         )
@@ -251,6 +253,8 @@ def test_data_and_parameters_drawn_in_turn_keep_the_joint_law(weighted: bool) ->
         concentration_given=None,
         informed=False,
         rng=rng,
+        user_attributes=np.empty((n, 0)),
+        item_attributes=np.empty((m, 0)),
         prior_log_odds=np.tile(log_odds, (copies, 1)),
         prior_counts=np.tile(counts, (copies, 1)),
     )
@@ -327,11 +331,19 @@ def start(
     n_threads: int = 1,
     seed: int = 0,
     concentration: float | None = None,
+    user_attributes: Floats | None = None,
+    item_attributes: Floats | None = None,
 ) -> Any:
     rng = np.random.default_rng(seed)
     pmf = rng.dirichlet(np.ones(n_events), observations.n_users)
     bits = (rng.random((observations.n_items, n_events)) < 0.5).astype(float)
-    return kind(observations, engine(n_threads), pmf, bits, concentration, informed, rng)
+    none = np.empty((len(pmf), 0)), np.empty((len(bits), 0))
+    attributes = (
+        none[0] if user_attributes is None else user_attributes,
+        none[1] if item_attributes is None else item_attributes,
+    )
+    given = (concentration, informed, rng, *attributes)
+    return kind(observations, engine(n_threads), pmf, bits, *given)
 
 
 def state(chain: Chain) -> tuple[Floats, Floats, Floats]:
@@ -356,7 +368,8 @@ def test_the_seed_decides_whatever_the_number_of_threads(informed: bool, full: b
 
 def test_a_chain_leaves_the_arrays_that_it_starts_from_alone() -> None:
     pmf, bits = np.full((400, 3), 1 / 3), np.zeros((60, 3))
-    Chain(table(), engine(), pmf, bits, 1.0, True, np.random.default_rng(0)).sweep()
+    rng, none = np.random.default_rng(0), (np.empty((400, 0)), np.empty((60, 0)))
+    Chain(table(), engine(), pmf, bits, 1.0, True, rng, *none).sweep()
     assert (pmf == 1 / 3).all()
     assert not bits.any()
 
@@ -512,6 +525,32 @@ def test_the_unrated_follow_what_was_learnt_in_the_sweep(informed: bool) -> None
         assert law.pvalue > UNLIKELY
 
 
+def test_attributes_tell_what_an_unrated_item_and_user_are_like() -> None:
+    rng = np.random.default_rng(0)
+    n_users, n_items, n_events = 200, 80, 2
+    kind_of_user, kind_of_item = rng.random(n_users) < 0.5, rng.random(n_items) < 0.5
+    theta = np.where(kind_of_user[:, None], [0.9, 0.1], [0.1, 0.9])
+    psi = np.where(kind_of_item[:, None], [1.0, 0.0], [0.0, 1.0])
+    values = theta @ psi.T + 0.02 * rng.normal(size=(n_users, n_items))
+    values[rng.random(values.shape) < 0.7] = np.nan
+    values[-40:] = np.nan
+    values[:, -20:] = np.nan
+    attributes = [np.where(kind, 1.0, -1.0)[:, None] for kind in (kind_of_user, kind_of_item)]
+    chain = start(
+        Chain,
+        Observations.from_wide(np.clip(values, 0, 1), scale=(0, 1)),
+        n_events=n_events,
+        user_attributes=attributes[0],
+        item_attributes=attributes[1],
+    )
+    mean = np.zeros((40, 20))
+    for sweep in range(100):
+        chain.sweep()
+        if sweep >= 50:
+            mean += chain.pmf[-40:] @ chain.indicators[-20:].T / 50
+    assert np.sqrt(np.mean(np.square(mean - (theta @ psi.T)[-40:, -20:]))) < 0.15
+
+
 def test_the_typical_noise_is_drawn_given_that_of_the_users() -> None:
     """Gamma by conjugacy; a user without ratings says nothing about it."""
     values = np.array([[0.9, 0.2], [0.6, 0.1], [np.nan, np.nan], [np.nan, 0.3]])
@@ -562,7 +601,8 @@ def test_features_are_the_number_of_ratings_and_the_deviations_of_who_gave_them(
     rated = np.zeros((12, 30))
     users, items, _ = observations.coo()
     rated[items, users] = 1.0
-    X = features(incidence(observations.by_item, 30), others)
+    attributes = np.linspace(-3.0, 3.0, 12)[:, None]
+    X = features(incidence(observations.by_item, 30), others, attributes)
     sizes = rated.sum(axis=1)
     size = np.log(1 + sizes) - np.log(1 + sizes).mean()
     sums = rated @ (others - others.mean(axis=0)) / np.sqrt(np.maximum(sizes, 1))[:, None]
@@ -571,8 +611,9 @@ def test_features_are_the_number_of_ratings_and_the_deviations_of_who_gave_them(
     np.testing.assert_allclose(X[:, 0], 1.0)
     np.testing.assert_allclose(X[:, 1:5], expected, atol=1e-9)
     np.testing.assert_allclose(X[:, 5], 0.0)
+    np.testing.assert_allclose(X[:, 6:], attributes / attributes.std())
     assert sizes[7] == 0  # an item without ratings has no deviation from the mean
-    np.testing.assert_allclose(X[7, 2:], 0.0)
+    np.testing.assert_allclose(X[7, 2:6], 0.0)
 
 
 def regression(n: int = 300, n_events: int = 3) -> tuple[Floats, Floats, NDArray[np.bool_]]:
@@ -592,7 +633,7 @@ def logistic(X: Floats, psi: Floats) -> Floats:
 
 def test_log_odds_become_those_of_logistic_regression() -> None:
     X, psi, known = regression()
-    prior = ItemPrior(psi.shape[1])
+    prior = ItemPrior(X.shape[1], psi.shape[1])
     psi[~known] = np.nan  # not looked at
     for _ in range(60):
         log_odds = prior.log_odds(X, psi, known)
@@ -605,7 +646,7 @@ def test_log_odds_settle_again_after_the_bits_have_changed() -> None:
     """A step that trusts the curvature where it stands goes too far here, and never comes back."""
     X, _, known = regression()
     rng = np.random.default_rng(1)
-    prior = ItemPrior(3)
+    prior = ItemPrior(X.shape[1], 3)
     shape = (len(X), 3)
     for rate in (0.995, 0.6, 0.003):
         psi = (rng.random(shape) < rate).astype(float)
@@ -620,7 +661,7 @@ def test_log_odds_are_bounded_and_finite_when_an_event_has_all_items_or_none() -
     X, psi, known = regression()
     X[0, 1:] = 1e4
     psi[:, 0], psi[:, 1] = 0.0, 1.0
-    prior = ItemPrior(3)
+    prior = ItemPrior(X.shape[1], 3)
     for _ in range(50):
         log_odds = prior.log_odds(X, psi, known)
     assert np.abs(log_odds).max() == MOST

@@ -41,6 +41,8 @@ class Chain:
     concentration_given: float | None  # of the PMFs around their centres; None: drawn along
     informed: bool  # whether the priors know who rated what
     rng: np.random.Generator
+    user_attributes: Floats  # users x attributes, of mean zero; there may be none
+    item_attributes: Floats
     concentration: float = field(init=False)
     precision: Floats = field(init=False)  # of each user's noise
     noise_rate: float = NOISE_RATE  # of the Gamma law of these
@@ -63,7 +65,7 @@ class Chain:
         self._rated_users = self._counts > 0
         self._by_item = incidence(seen.by_item, seen.n_users)
         self._by_user = incidence(seen.by_user, seen.n_items)
-        self._item_prior = ItemPrior(n_events)
+        self._item_prior = ItemPrior(2 + n_events + self.item_attributes.shape[1], n_events)
 
     def sweep(self) -> None:
         """Draw indicators, noise and PMFs, each given the rest."""
@@ -73,7 +75,7 @@ class Chain:
     def log_odds(self) -> Floats:
         """The prior of the bits, items x events."""
         if self.informed:
-            X = features(self._by_item, self.pmf)
+            X = features(self._by_item, self.pmf, self.item_attributes)
             return self._item_prior.log_odds(X, self.indicators, self._rated_items)
         rate = self.indicators[self._rated_items].mean(axis=0)
         odds = np.log(rate + LEAST_ODDS) - np.log(1 - rate + LEAST_ODDS)
@@ -82,7 +84,7 @@ class Chain:
     def centres(self) -> Floats:
         """The prior means of the PMFs, users x events."""
         if self.informed:
-            Z = features(self._by_user, self.indicators)
+            Z = features(self._by_user, self.indicators, self.user_attributes)
             return pmf_centres(Z, self.pmf, self._rated_users)
         return np.tile(self.pmf[self._rated_users].mean(axis=0), (len(self.pmf), 1))
 

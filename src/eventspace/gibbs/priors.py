@@ -3,7 +3,7 @@
 Who rates an item says much about it, and so do the items that a user chooses to rate. The log-odds
 of an item's bits are a logistic regression on its raters' PMFs and on how many they are; the centre
 of a user's PMF is a linear regression on the indicators of the items rated, and on their number.
-Both are ridge regressions, fitted anew in each sweep to the PMFs and indicators of that sweep. A
+What else is known of them, their attributes, is told to these regressions too. Both are ridge regressions, fitted anew in each sweep to the PMFs and indicators of that sweep. A
 PMF is drawn from a Dirichlet law around its centre, whose concentration is learnt as well.
 """
 
@@ -36,12 +36,14 @@ def incidence(entries: Entries, n_columns: int) -> Any:
     return sparse.csr_array((ones, entries.index, entries.ptr), shape=(len(sizes), n_columns))
 
 
-def features(rated: Any, of_other: Floats) -> Floats:
-    """A constant, the log of the number of ratings, and the sum of the others' deviations."""
+def features(rated: Any, of_other: Floats, attributes: Floats) -> Floats:
+    """A constant, the log of the number of ratings, the sum of the others' deviations, attributes.
+
+    The attributes are of mean zero already, as the deviations are.
+    """
     sizes = np.log1p(np.diff(rated.indptr))
-    columns = [sizes[:, None], rated @ (of_other - of_other.mean(axis=0))]
-    standard = np.hstack(columns)
-    standard -= [standard[:, 0].mean(), *np.zeros(of_other.shape[1])]
+    deviations = rated @ (of_other - of_other.mean(axis=0))
+    standard = np.hstack([(sizes - sizes.mean())[:, None], deviations, attributes])
     scale = np.sqrt(np.mean(np.square(standard), axis=0))
     return np.hstack([np.ones((len(sizes), 1)), standard / np.where(scale > 0, scale, 1.0)])
 
@@ -53,8 +55,8 @@ def _ridge(n: int) -> Floats:
 class ItemPrior:
     """The log-odds of the bits; one step of each logistic regression a sweep."""
 
-    def __init__(self, n_events: int) -> None:
-        self.weights = np.zeros((n_events + 2, n_events))
+    def __init__(self, n_features: int, n_events: int) -> None:
+        self.weights = np.zeros((n_features, n_events))
 
     def log_odds(self, X: Floats, indicators: Floats, known: NDArray[np.bool_]) -> Floats:
         """Log-odds of all items, learnt from the known ones."""

@@ -1,0 +1,62 @@
+"""Attributes of users and items: read by id, standardised, and told to the priors."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from eventspace.ids import Ids
+from eventspace.tables.attributes import Attributes, read_attributes
+
+IDS = Ids(["a", "b", "c"])
+
+
+def test_rows_are_found_by_their_id_in_the_index_or_the_first_column() -> None:
+    columns = {"year": [1990, 2000, 2010, 1950], "long": [True, False, True, False]}
+    rows = ["c", "other", "a", "missing"]
+    expected = [[2010, 1], [np.nan, np.nan], [1990, 1]]
+    for table in (
+        pd.DataFrame(columns, index=rows),
+        pd.DataFrame({"item": rows, **columns}),
+        pl.DataFrame({"item": rows, **columns}),
+    ):
+        found = read_attributes(table, IDS, "item_attributes")
+        assert found.names.tolist() == ["year", "long"]
+        np.testing.assert_array_equal(found.values, expected)
+
+
+def test_an_array_has_its_rows_in_the_order_of_the_ids() -> None:
+    values = np.arange(6.0).reshape(3, 2)
+    found = read_attributes(values, IDS, "item_attributes")
+    np.testing.assert_array_equal(found.values, values)
+    assert found.names.tolist() == ["0", "1"]
+
+
+def test_without_a_table_there_are_no_attributes() -> None:
+    assert read_attributes(None, IDS, "item_attributes").values.shape == (3, 0)
+
+
+def test_standard_attributes_have_mean_zero_and_unit_variance_and_zero_for_the_unknown() -> None:
+    values = np.array([[1.0, 5.0, np.nan], [3.0, 5.0, np.nan], [np.nan, 5.0, np.nan]])
+    standard = Attributes(np.array(["x", "same", "unknown"], dtype=object), values).standard()
+    np.testing.assert_allclose(standard, [[-1, 0, 0], [1, 0, 0], [0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (np.ones((2, 2)), "item_attributes has the shape (2, 2): an array needs 3 rows"),
+        (pd.DataFrame({"x": [1.0]}, index=["z"]), "has no row for any of the ids"),
+        (pd.DataFrame({"x": [1.0, 2.0]}, index=["a", "a"]), "item_attributes has 2 rows for 'a'"),
+        (pd.DataFrame({"x": ["red"]}, index=["a"]), "Column 'x' of item_attributes holds no num"),
+        (pd.DataFrame({"x": [np.inf]}, index=["a"]), "Column 'x' of item_attributes holds an inf"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_the_place_and_the_remedy(data: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_attributes(data, IDS, "item_attributes")
