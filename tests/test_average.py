@@ -163,7 +163,7 @@ def test_films_compressed_are_predicted_better_than_by_a_model_of_its_own(moviel
     test = test[test["item"].isin(train["item"])]
     table = Observations.of(train, scale=(1, 5))
     options = {"n_chains": 2, "n_warmup": 30, "n_draws": 40, "n_samples": 20, "random_state": 0}
-    average = KolmogorovPosterior(8, pmf_penalty=6.0, **options).fit(table)
+    average = KolmogorovPosterior(8, **options).fit(table)
     small = average.to_model(8)
     fitted = KolmogorovModel(8, pmf_penalty=30, indicator_penalty=0.2, random_state=0).fit(table)
     assert error(average, test) < error(small, test) < error(fitted, test) - 0.02

@@ -24,6 +24,7 @@ from eventspace.gibbs.priors import (
     MOST,
     RIDGE,
     RIDGE_OF_CONSTANT,
+    RIDGES,
     ItemPrior,
     draw_concentration,
     features,
@@ -299,8 +300,8 @@ def test_data_and_parameters_drawn_in_turn_keep_the_joint_law(weighted: bool) ->
 
 def dirichlet(counts: Floats, rng: np.random.Generator) -> Floats:
     """A PMF for each row."""
-    gamma = rng.gamma(counts)
-    return gamma / gamma.sum(axis=1, keepdims=True)
+    gamma: Floats = rng.gamma(counts)
+    return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
 
 
 def assert_mean(x: Floats, expected: float) -> None:
@@ -669,14 +670,35 @@ def test_log_odds_are_bounded_and_finite_when_an_event_has_all_items_or_none() -
     assert (log_odds[1:, 1] > 3).mean() > 0.9
 
 
-def test_centres_are_those_of_ridge_regression() -> None:
+def test_centres_are_those_of_the_best_ridge_regression_on_the_others() -> None:
     rng = np.random.default_rng(0)
-    Z, _, known = regression()
+    Z, _, known = regression(n=40)
     pmf = rng.dirichlet(np.ones(3), len(Z))
+    pmf[:, 0] += 0.2 * Z[:, 1]
+    everything = pmf.copy()
     pmf[~known] = np.nan  # not looked at
-    root = np.sqrt([RIDGE_OF_CONSTANT, *np.full(Z.shape[1] - 1, RIDGE)])
-    model = Ridge(alpha=1.0, fit_intercept=False).fit(Z[known] / root, pmf[known])
-    np.testing.assert_allclose(pmf_centres(Z, pmf, known), model.predict(Z / root), atol=1e-9)
+    found = []
+    for ridge in RIDGES:
+        root = np.sqrt([RIDGE_OF_CONSTANT, *np.full(Z.shape[1] - 1, ridge)])
+        model = Ridge(alpha=1.0, fit_intercept=False)
+        expected = np.empty_like(pmf)
+        for u in range(len(Z)):
+            others = known & (np.arange(len(Z)) != u)
+            expected[u] = model.fit((Z / root)[others], pmf[others]).predict(Z[u : u + 1] / root)[0]
+        found.append(expected)
+    errors = [np.square(expected - everything)[known].sum() for expected in found]
+    best = int(np.argmin(errors))
+    assert 0 < best < len(RIDGES) - 1
+    np.testing.assert_allclose(pmf_centres(Z, everything, known), found[best], atol=1e-9)
+
+
+def test_a_centre_does_not_follow_its_own_user() -> None:
+    """As many features as users: fitted with all, the centres would be the PMFs themselves."""
+    rng = np.random.default_rng(0)
+    Z = np.hstack([np.ones((30, 1)), rng.normal(size=(30, 29))])
+    pmf = rng.dirichlet(np.ones(4), 30)
+    centres = pmf_centres(Z, pmf, np.ones(30, dtype=bool))
+    assert np.sqrt(np.mean(np.square(centres - pmf))) > 0.9 * pmf.std()
 
 
 def test_slice_draws_have_the_law_of_the_density() -> None:

@@ -193,7 +193,9 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
         that nobody had rated is taken as a new one.
         """
         check_is_fitted(self)
-        new = news(self.observations_, X)
+        return self._fold(news(self.observations_, X))
+
+    def _fold(self, new: News) -> Self:
         rngs = np.random.default_rng(
             [self.seed_, new.merged.n_users, new.merged.n_items]  # another for the next time
         ).spawn(self.n_samples_)

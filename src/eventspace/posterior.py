@@ -12,7 +12,7 @@ from eventspace.average import Average, Bits, Floats, Folded
 from eventspace.codes import WORD, unpack
 from eventspace.diagnostics import effective_size, split_rhat
 from eventspace.engines.cpu import CPU
-from eventspace.folding import News
+from eventspace.folding import News, news
 from eventspace.gibbs.folding import Folding
 from eventspace.gibbs.sampler import Draws, Sampler
 from eventspace.indicators import Exact
@@ -21,6 +21,7 @@ from eventspace.parameters import check_number, check_whole
 from eventspace.pmf import Pairwise
 from eventspace.settings import checked_threads
 from eventspace.summary import Summary
+from eventspace.tables.attributes import Attributes, read_attributes
 from eventspace.tables.frames import data_frame
 
 
@@ -34,19 +35,19 @@ class KolmogorovPosterior(Average):
 
     Parameters
     ----------
-    n_events : int, default 16
+    n_events : int, default 24
         D, the number of elementary events of a draw, 1 to 64.
-    pmf_penalty : float or "auto", default "auto"
-        The precision of a PMF around its centre, in ratings of typical noise. "auto" takes the one
-        of a few with which a short chain best predicts a held-out tenth of the entries.
+    concentration : float or "auto", default "auto"
+        How closely PMFs follow their centres: they have Dirichlet laws with so many pseudo-counts.
+        "auto" draws it along with the rest.
     informed : bool, default True
         Whether the priors of an item's bits know who rated it and how many did, and that of a
         user's PMF which items were rated.
-    n_chains : int, default 4
+    n_chains : int, default 8
         Independent chains, each from a descent of its own.
-    n_warmup : int, default 100
+    n_warmup : int, default 60
         Sweeps of each chain that are thrown away.
-    n_draws : int, default 150
+    n_draws : int, default 90
         Sweeps of each chain after that.
     n_samples : int, default 128
         How many of all draws are kept, evenly thinned: this bounds the memory.
@@ -65,8 +66,10 @@ class KolmogorovPosterior(Average):
         The indicators of all kept draws, packed.
     n_samples_ : int
         How many draws are kept.
+    concentration_ : float
+        The posterior mean of the concentration.
     pmf_penalty_ : float
-        The penalty that was used.
+        The penalty around the mean PMF that is as strict as these laws, for :meth:`transform`.
     noise_ : array of users
         The posterior mean of each user's noise: a standard deviation, in probability.
     cost_ : array of chains x draws
@@ -75,30 +78,37 @@ class KolmogorovPosterior(Average):
         The predictions of some observed entries in each draw, likewise.
     seed_ : int
         Of the chains, and of whatever is drawn later.
+    user_attributes_, item_attributes_ : arrays of users, or items, x attributes
+        What :meth:`fit` was told of them, with the names in ``user_attribute_names_`` and
+        ``item_attribute_names_``; NaN where nothing is known.
     observations_ : Observations
         What was learnt from.
     """
 
     # what a file holds of a fit, beside its parameters and observations
-    _SAVED_ARRAYS = ("pmf_", "codes_", "noise_", "cost_", "watched_")
-    _SAVED_NUMBERS = ("error_", "n_samples_", "pmf_penalty_", "seed_")
+    _SAVED_ARRAYS = (
+        *("pmf_", "codes_", "noise_", "cost_", "watched_"),
+        *("user_attributes_", "user_attribute_names_"),
+        *("item_attributes_", "item_attribute_names_"),
+    )
+    _SAVED_NUMBERS = ("error_", "n_samples_", "concentration_", "pmf_penalty_", "seed_")
 
     def __init__(
         self,
-        n_events: int = 16,
+        n_events: int = 24,
         *,
-        pmf_penalty: float | str = "auto",
+        concentration: float | str = "auto",
         informed: bool = True,
-        n_chains: int = 4,
-        n_warmup: int = 100,
-        n_draws: int = 150,
+        n_chains: int = 8,
+        n_warmup: int = 60,
+        n_draws: int = 90,
         n_samples: int = 128,
         n_jobs: int | None = -1,
         random_state: Any = None,
         verbose: bool | None = None,
     ) -> None:
         self.n_events = n_events
-        self.pmf_penalty = pmf_penalty
+        self.concentration = concentration
         self.informed = informed
         self.n_chains = n_chains
         self.n_warmup = n_warmup
@@ -108,25 +118,38 @@ class KolmogorovPosterior(Average):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw from the posterior given a table: anything that ``Observations.of`` reads."""
+    def fit(
+        self, X: Any, y: Any = None, *, user_attributes: Any = None, item_attributes: Any = None
+    ) -> Self:
+        """Draw from the posterior given a table: anything that ``Observations.of`` reads.
+
+        What else is known of users and items, in numbers, may be told in tables of attributes: a
+        DataFrame with the ids in its index, or in its first column.
+        """
         self._check()
         observations = Observations.of(X)
         if not observations.n_observed:
             raise ValueError("Nothing is observed: there is no entry to learn from.")
-        random = check_random_state(self.random_state)
-        sampler = Sampler(self.n_events, bool(self.informed), checked_threads(self), self.verbose)
-        if self.pmf_penalty == "auto":
-            self.pmf_penalty_ = sampler.best_penalty(observations, random)
-        else:
-            self.pmf_penalty_ = float(self.pmf_penalty)
-        self.seed_ = int(random.randint(2**31))
+        of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
+        of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
+        if (of_users.names.size or of_items.names.size) and not self.informed:
+            raise ValueError("Attributes are for informed priors: leave them, or informed=True.")
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31))
+        sampler = Sampler(
+            self.n_events,
+            None if self.concentration == "auto" else float(self.concentration),
+            bool(self.informed),
+            of_users.standard(),
+            of_items.standard(),
+            checked_threads(self),
+            self.verbose,
+        )
         rngs = np.random.default_rng(self.seed_).spawn(self.n_chains)
         each = max(1, -(-self.n_draws * self.n_chains // self.n_samples))  # one draw in so many
-        chains = sampler.sample(
-            observations, self.pmf_penalty_, rngs, self.n_warmup, self.n_draws, each
+        self._keep(
+            observations, sampler.sample(observations, rngs, self.n_warmup, self.n_draws, each)
         )
-        self._keep(observations, chains)
+        self._keep_attributes(of_users, of_items)
         return self
 
     def _check(self) -> None:
@@ -135,8 +158,8 @@ class KolmogorovPosterior(Average):
         check_whole("n_warmup", self.n_warmup, 0)
         check_whole("n_draws", self.n_draws, 4)
         check_whole("n_samples", self.n_samples, 1)
-        if self.pmf_penalty != "auto":
-            check_number("pmf_penalty", self.pmf_penalty)
+        if self.concentration != "auto":
+            check_number("concentration", self.concentration)
 
     def _keep(self, observations: Observations, chains: list[Draws]) -> None:
         """Stack the draws into one model."""
@@ -148,8 +171,32 @@ class KolmogorovPosterior(Average):
             [unpack(drawn[:, None], self.n_events) for drawn in codes],
         )
         self.noise_ = np.sqrt(np.mean([1.0 / drawn for drawn in precision], axis=0))
+        self.concentration_ = float(np.mean([chain.concentration for chain in chains]))
+        mass = self.pmf_mean_ * self.n_samples_
+        variance = float(np.mean(mass * (1 - mass))) / (self.concentration_ + 1)  # of Dirichlet
+        self.pmf_penalty_ = float(np.median(self.noise_)) ** 2 / max(variance, 1e-9)
         self.cost_ = np.array([chain.cost for chain in chains])
         self.watched_ = np.array([chain.watched for chain in chains])
+
+    def _keep_attributes(self, of_users: Attributes, of_items: Attributes) -> None:
+        self.user_attribute_names_, self.user_attributes_ = of_users
+        self.item_attribute_names_, self.item_attributes_ = of_items
+
+    def fold_in(self, X: Any, *, user_attributes: Any = None, item_attributes: Any = None) -> Self:
+        """Add the new users and the new items of a table, without touching the rest.
+
+        Each entry needs a new user and a known item, or a known user and a new item. A known item
+        that nobody had rated is taken as a new one. Tables of attributes hold those of the new.
+        """
+        check_is_fitted(self)
+        new = news(self.observations_, X)
+        of_users = Attributes(self.user_attribute_names_, self.user_attributes_)
+        of_items = Attributes(self.item_attribute_names_, self.item_attributes_)
+        self._keep_attributes(
+            of_users.extended(user_attributes, new.merged.user_ids, "user_attributes"),
+            of_items.extended(item_attributes, new.merged.item_ids, "item_attributes"),
+        )
+        return self._fold(new)
 
     def _completed(self, bits: Bits) -> Floats:
         return bits.astype(np.float64)  # the unrated are drawn, too: from what is expected of them
@@ -163,9 +210,11 @@ class KolmogorovPosterior(Average):
             CPU(Exact(), Pairwise()),
             np.pad(pmf, ((0, more_users), (0, 0))),
             np.pad(bits.astype(np.float64), ((0, more_items), (0, 0))),
-            self.pmf_penalty_,
+            self.concentration_,
             bool(self.informed),
             rng,
+            Attributes(self.user_attribute_names_, self.user_attributes_).standard(),
+            Attributes(self.item_attribute_names_, self.item_attributes_).standard(),
             new=new,
         )
         chain.fold(1.0 / np.square(self.noise_))
@@ -204,6 +253,7 @@ class KolmogorovPosterior(Average):
             f"  observed     {seen.n_observed:,}, scale {lo:g} to {hi:g}\n"
             f"  fit          RMSE {rmse:.4f} in probability, {rmse * (hi - lo):.4f} in the "
             "original unit, on the training data\n"
+            f"  PMFs         concentration {self.concentration_:.1f} around their centres\n"
             f"  noise        {np.median(self.noise_):.3f}, a user's median standard deviation\n"
             f"  chains       {chains} of {draws} draws\n"
             f"  predictions  R-hat {np.median(rhat):.2f} (worst 5 %: "

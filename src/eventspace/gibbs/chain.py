@@ -110,7 +110,7 @@ class Chain:
         self.engine.each_chunk(by_item._replace(weight=weight), self.pmf, step)
 
     def _draw_pmfs(self) -> None:
-        counts_before, by_user = self.pseudo_counts(), self.observations.by_user
+        expected, by_user = self.pseudo_counts(), self.observations.by_user
 
         def step(rows: slice, Q: Any, r: Any, energy: Floats) -> None:
             seeds = self._user_seeds[rows]
@@ -123,7 +123,7 @@ class Chain:
             self.precision[rows] = precision
             Q *= precision[:, None, None]
             r *= precision[:, None]
-            draw_pmfs(Q, r, counts_before[rows], pmf, seeds)
+            draw_pmfs(Q, r, expected[rows], pmf, seeds)
 
         self.engine.each_chunk(by_user, self.indicators, step)
         # the conjugate law of the rate, with a prior that is worth one user

@@ -37,19 +37,17 @@ class Folding(Chain):
         # what a new item is like is not known yet: like the mean, it speaks for no event
         self.indicators[self.new.items] = self.indicators[self._rated_items].mean(axis=0)
         if first < len(self.pmf):
-            self._draw_users(self.centres()[first:], self.ridge())
+            self._draw_users(self.pseudo_counts()[first:])
         if self.new.items.size:
             for _ in range(PRIOR_STEPS):
                 log_odds = self.log_odds()
             self._draw_items(log_odds[self.new.items])
 
-    def _draw_users(self, centres: Floats, ridge: float) -> None:
+    def _draw_users(self, expected: Floats) -> None:
         by_user = self.new.entries.by_user.rows(self.new.n_users)
         pmf, precision = self.pmf[self.new.n_users :], self.precision[self.new.n_users :]
         seeds, counts = self._user_seeds[self.new.n_users :], np.diff(by_user.ptr).astype(float)
-        pmf[:] = np.maximum(centres, 0.0)
-        pmf /= pmf.sum(axis=1, keepdims=True)
-        diagonal = np.arange(pmf.shape[1])
+        pmf[:] = expected / expected.sum(axis=1, keepdims=True)
 
         def step(rows: slice, Q: Floats, r: Floats, energy: Floats) -> None:
             theta, of = pmf[rows], seeds[rows]
@@ -59,9 +57,7 @@ class Folding(Chain):
                 tau = draw_precisions(
                     Q, r, energy, counts[rows], theta, NOISE_SHAPE, self.noise_rate, of
                 )
-                A = Q * tau[:, None, None]
-                A[:, diagonal, diagonal] += ridge
-                draw_pmfs(A, r * tau[:, None] + ridge * centres[rows], theta, of)
+                draw_pmfs(Q * tau[:, None, None], r * tau[:, None], expected[rows], theta, of)
             precision[rows] = tau
 
         self.engine.each_chunk(by_user, self.indicators, step)

@@ -3,8 +3,9 @@
 Who rates an item says much about it, and so do the items that a user chooses to rate. The log-odds
 of an item's bits are a logistic regression on its raters' PMFs and on how many they are; the centre
 of a user's PMF is a linear regression on the indicators of the items rated, and on their number.
-What else is known of them, their attributes, is told to these regressions too. Both are ridge regressions, fitted anew in each sweep to the PMFs and indicators of that sweep. A
-PMF is drawn from a Dirichlet law around its centre, whose concentration is learnt as well.
+What else is known of them, their attributes, is told to these regressions too. Both are ridge
+regressions, fitted anew in each sweep to the PMFs and indicators of that sweep. A PMF is drawn from
+a Dirichlet law around its centre, whose concentration is learnt as well.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from eventspace.gibbs.pmf import TINY
 
 Floats = NDArray[np.float64]
 
-RIDGE = 3.0  # on features of unit variance: three rows that say nothing
+RIDGE = 20.0  # of the items, on features of unit variance: twenty rows that say nothing
+RIDGES = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)  # of the users, to choose from
+MOST_OWN = 0.95  # the greatest part that a user may have in the centre fitted with him
 RIDGE_OF_CONSTANT = 0.1
 MOST = 6.0  # the greatest log-odds that a prior may have
 LEAST_COUNT = 0.2  # of an event in the Dirichlet law of a PMF
@@ -48,8 +51,8 @@ def features(rated: Any, of_other: Floats, attributes: Floats) -> Floats:
     return np.hstack([np.ones((len(sizes), 1)), standard / np.where(scale > 0, scale, 1.0)])
 
 
-def _ridge(n: int) -> Floats:
-    return np.array([RIDGE_OF_CONSTANT, *np.full(n - 1, RIDGE)])
+def _ridge(n: int, ridge: float) -> Floats:
+    return np.array([RIDGE_OF_CONSTANT, *np.full(n - 1, ridge)])
 
 
 class ItemPrior:
@@ -66,7 +69,7 @@ class ItemPrior:
         # the parabola that touches the log-likelihood here and lies below it everywhere (Jaakkola
         # and Jordan, 2000): its summit is never a step too far, as Newton's may be
         bend = np.where(np.abs(eta) > 1e-4, (p - 0.5) / np.where(eta == 0, 1.0, eta), 0.25)
-        ridge = _ridge(X.shape[1])
+        ridge = _ridge(X.shape[1], RIDGE)
         for d in range(psi.shape[1]):
             curvature = (rows * bend[:, d, None]).T @ rows
             slope = rows.T @ (psi[:, d] - p[:, d]) - ridge * self.weights[:, d]
@@ -75,11 +78,24 @@ class ItemPrior:
 
 
 def pmf_centres(Z: Floats, pmf: Floats, known: NDArray[np.bool_]) -> Floats:
-    """The centres of all users' PMFs, learnt from the known ones."""
+    """The centres of all users' PMFs, each learnt from the other known ones.
+
+    A user's own PMF is left out, or a centre would follow it wherever it goes; and the ridge is
+    the one with which those left out are met best.
+    """
+    found = [_left_out(Z, pmf, known, ridge) for ridge in RIDGES]
+    errors = [np.square(centres - pmf)[known].sum() for centres in found]
+    return found[int(np.argmin(errors))]
+
+
+def _left_out(Z: Floats, pmf: Floats, known: NDArray[np.bool_], ridge: float) -> Floats:
+    """Predictions of a ridge regression, for each known row those of one without it."""
     rows = Z[known]
-    return np.asarray(
-        Z @ np.linalg.solve(rows.T @ rows + np.diag(_ridge(Z.shape[1])), rows.T @ pmf[known])
-    )
+    inverse = np.linalg.inv(rows.T @ rows + np.diag(_ridge(Z.shape[1], ridge)))
+    fitted = Z @ (inverse @ (rows.T @ pmf[known]))
+    own = np.where(known, np.einsum("up,up->u", Z @ inverse, Z), 0.0)[:, None]
+    own = np.minimum(own, MOST_OWN)
+    return np.asarray((fitted - own * pmf) / (1 - own))
 
 
 def pseudo_counts(concentration: float, centres: Floats) -> Floats:
@@ -95,7 +111,9 @@ def draw_concentration(
 
     def log_density(x: float) -> float:
         counts = pseudo_counts(float(np.exp(x)), centres)
-        of_each = gammaln(counts.sum(axis=1)) + ((counts - 1) * log_pmf - gammaln(counts)).sum(axis=1)
+        of_each = gammaln(counts.sum(axis=1)) + ((counts - 1) * log_pmf - gammaln(counts)).sum(
+            axis=1
+        )
         return float(of_each.sum() - 0.5 * (x - np.log(n_events)) ** 2)
 
     return float(np.exp(slice_draw(log_density, float(np.log(concentration)), WIDTH, rng)))

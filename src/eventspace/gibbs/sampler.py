@@ -21,7 +21,7 @@ from eventspace.together import run_together
 
 Floats = NDArray[np.float64]
 
-START_PENALTY, START_ITERATIONS = 30.0, 5  # of the descents that chains start from
+START_PENALTY, START_ITERATIONS = 3.0, 5  # of the descents that chains start from
 START_SHARE = 0.02  # of the mass, which is spread over all events: none is out of the question
 WATCHED = 200  # observed entries whose predictions the diagnostics follow
 
@@ -42,14 +42,16 @@ class Sampler:
     """Chains of models with so many events, on so many threads."""
 
     n_events: int
+    concentration: float | None  # None: drawn along
     informed: bool
+    user_attributes: Floats
+    item_attributes: Floats
     n_threads: int
     show: bool | None  # a progress bar
 
     def sample(
         self,
         observations: Observations,
-        concentration: float | None,
         rngs: list[np.random.Generator],
         n_warmup: int,
         n_draws: int,
@@ -61,7 +63,7 @@ class Sampler:
         at = np.linspace(0, len(p) - 1, min(WATCHED, len(p))).astype(np.int64)
 
         def sweeps(rng: np.random.Generator, draws: Draws) -> Iterator[int]:
-            chain = self._start(observations, rng, concentration)
+            chain = self._start(observations, rng)
             for sweep in range(n_warmup + n_draws):
                 chain.sweep()
                 drawn = sweep - n_warmup
@@ -79,9 +81,7 @@ class Sampler:
         run_together("sweeps", chains, n_warmup + n_draws, self.n_threads, self.show)
         return found
 
-    def _start(
-        self, observations: Observations, rng: np.random.Generator, concentration: float | None
-    ) -> Chain:
+    def _start(self, observations: Observations, rng: np.random.Generator) -> Chain:
         engine = CPU(Exact(), Pairwise(), 0.0, START_PENALTY)
         descent = descend(
             random_start(observations, self.n_events, rng),
@@ -95,4 +95,14 @@ class Sampler:
         )
         bits = unpack(descent.codes[:, None], self.n_events).astype(np.float64)
         pmf = (1 - START_SHARE) * descent.pmf + START_SHARE / self.n_events
-        return Chain(observations, engine, pmf, bits, concentration, self.informed, rng)
+        return Chain(
+            observations,
+            engine,
+            pmf,
+            bits,
+            self.concentration,
+            self.informed,
+            rng,
+            self.user_attributes,
+            self.item_attributes,
+        )

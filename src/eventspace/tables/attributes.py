@@ -27,6 +27,19 @@ class Attributes(NamedTuple):
         scale = np.sqrt(np.square(deviations).sum(axis=0) / n)
         return np.asarray(deviations / np.where(scale > 0, scale, 1.0))
 
+    def extended(self, data: Any, ids: Ids, what: str) -> Attributes:
+        """With rows for the ids that have come after those known, from a table like the first."""
+        more = read_attributes(data, ids, what)
+        n_known, n_names = self.values.shape
+        if data is None:
+            more = Attributes(self.names, np.full((len(ids), n_names), np.nan))
+        elif more.names.tolist() != self.names.tolist():
+            raise ValueError(
+                f"{what} has the columns {', '.join(more.names)}: those of the fit were "
+                f"{', '.join(self.names) or 'none'}."
+            )
+        return Attributes(self.names, np.vstack([self.values, more.values[n_known:]]))
+
 
 def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
     """The rows of a table, or of an array, for these ids; ``what`` names it in errors.
@@ -56,7 +69,9 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
         )
     unique, counts = np.unique(rows[rows >= 0], return_counts=True)
     if counts.max() > 1:
-        raise ValueError(f"{what} has {counts.max()} rows for {ids[int(unique[counts.argmax()])]!r}.")
+        raise ValueError(
+            f"{what} has {counts.max()} rows for {ids[int(unique[counts.argmax()])]!r}."
+        )
     names = np.array([str(name) for name in table.names[first:]], dtype=object)
     values = np.full((len(ids), len(names)), np.nan)
     for j, name in enumerate(names):
