@@ -285,13 +285,12 @@ def test_films_and_viewers_fold_in(movielens_100k, name, side) -> None:
     given = train[hidden & half & train[other].isin(known[other])]
     asked = train[hidden & ~half & train[other].isin(known[other])]
     asked = asked[asked[side].isin(given[side])]
-    options = {"pmf_penalty": 6.0, "random_state": 0}
     if name == "ensemble":
-        average = KolmogorovEnsemble(8, n_models=8, indicator_penalty=0.3, **options)
+        options = {"pmf_penalty": 6.0, "indicator_penalty": 0.3, "random_state": 0}
+        average = KolmogorovEnsemble(8, n_models=8, **options)
     else:
-        average = KolmogorovPosterior(
-            8, n_chains=2, n_warmup=30, n_draws=40, n_samples=20, **options
-        )
+        options = {"n_warmup": 30, "n_draws": 40, "n_samples": 20, "random_state": 0}
+        average = KolmogorovPosterior(8, n_chains=2, **options)
     average.fit(Observations.of(known, scale=(1, 5)))
     population = error(average, asked)
     found = error(average.fold_in(given), asked)

@@ -185,3 +185,52 @@ def test_mistakes_are_named(posterior) -> None:
 @parametrize_with_checks([KolmogorovPosterior(2, n_chains=1, n_warmup=2, n_draws=4, n_samples=2)])
 def test_scikit_learn_checks(estimator, check) -> None:
     check(estimator)
+
+
+# --- attributes ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def kinds():
+    """Two kinds of users and of items, ratings of a part, and a column that tells the kind."""
+    rng = np.random.default_rng(4)
+    user_kind, item_kind = np.arange(80) % 2, np.arange(50) % 2
+    mean = np.where(user_kind[:, None] == item_kind, 0.85, 0.2)
+    table = np.clip(mean + rng.normal(0, 0.1, mean.shape), 0, 1)
+    seen = rng.random(table.shape) < 0.3
+    users, items = [f"u{u}" for u in range(80)], [f"i{i}" for i in range(50)]
+    wide = pd.DataFrame(np.where(seen, table, np.nan), index=users, columns=items)
+    of_users = pd.DataFrame({"kind": user_kind, "noise": rng.normal(size=80)}, index=users)
+    of_items = pd.DataFrame({"kind": item_kind}, index=items)
+    return wide, of_users, of_items
+
+
+def test_attributes_speak_for_items_whose_ratings_hardly_count(kinds, tmp_path) -> None:
+    wide, of_users, of_items = kinds
+    known = Observations.from_wide(wide.iloc[:, :40], scale=(0, 1))
+    model = KolmogorovPosterior(**QUICK, random_state=0)
+    model.fit(known, user_attributes=of_users, item_attributes=of_items)
+    assert model.item_attribute_names_.tolist() == ["kind"]
+    assert model.user_attributes_.shape == (80, 2)
+    path = tmp_path / "kinds.eventspace"
+    model.save(path)
+    model = KolmogorovPosterior.load(path)
+    one = wide.index[0]
+    few = (np.full(10, one), wide.columns[40:], np.full(10, 0.5), np.full(10, 1e-6))
+    told = model.fold_in(few, item_attributes=of_items)
+    assert told.item_attributes_.shape == (50, 1)
+    p = told.predict(([one] * 10, wide.columns[40:]))
+    liked = np.arange(40, 50) % 2 == 0
+    assert p[liked].mean() > p[~liked].mean() + 0.2
+
+
+def test_attributes_of_new_rows_need_the_columns_of_the_fit(kinds) -> None:
+    wide, of_users, of_items = kinds
+    model = KolmogorovPosterior(**QUICK, random_state=0)
+    model.fit(Observations.from_wide(wide.iloc[:, :40], scale=(0, 1)), item_attributes=of_items)
+    new = (["u0"], ["i44"], [0.5])
+    with pytest.raises(ValueError, match="user_attributes has the columns kind, noise: those of"):
+        model.fold_in(new, user_attributes=of_users)
+    assert model.fold_in(new).item_attributes_.shape == (41, 1)
+    with pytest.raises(ValueError, match="Attributes are for informed priors"):
+        KolmogorovPosterior(informed=False).fit(wide, user_attributes=of_users)

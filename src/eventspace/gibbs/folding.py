@@ -15,7 +15,7 @@ from eventspace.gibbs.pmf import draw_pmfs, draw_precisions
 Floats = NDArray[np.float64]
 
 PRIOR_STEPS = 5  # until the regressions of the bits have settled, from zero
-SWEEPS = 10  # over the new users, then over the new items
+SWEEPS = 20  # over the new users, then over the new items
 
 
 @dataclass

@@ -39,7 +39,7 @@ def draw_precisions(
 
 @njit(cache=True, nogil=True)
 def draw_pmfs(Q: Any, r: Any, pseudo_counts: Any, pmf: Any, seeds: Any) -> None:
-    """Draw each row theta of ``pmf``, given Dirichlet's law, from exp(-theta'Q theta / 2 + r'theta).
+    """Draw each row theta of ``pmf`` from exp(-theta'Q theta / 2 + r'theta) times Dirichlet's law.
 
     Mass moves between two events at a time, each event with two others in a random circle. Along
     such a line the law is a normal, times a power of each of the two masses; a height drawn below
