@@ -1,8 +1,8 @@
 """What accuracy costs: RMSE on u1 against the seconds of a fit, for more and for longer chains.
 
-Every posterior chooses its penalty by itself, which is part of its time. Options of the peers are
-chosen on a tenth of the training part beforehand, which is not part of theirs. Wall seconds, by
-defaults on all cores (peers here have one thread; the table has core seconds, too).
+The posterior learns what it needs along the way. Options of the peers are chosen on a tenth of the
+training part beforehand, which is not part of their time. Wall seconds, by defaults on all cores
+(peers here have one thread; the table has core seconds, too).
 
     python -m benchmarks.accuracy_time
 """
@@ -39,7 +39,9 @@ def variants() -> dict[str, dict[str, Method]]:
     return {
         MORE: {str(n): ours(KolmogorovPosterior, n_chains=n) for n in CHAINS},
         LONGER: {
-            str(warmup + draws): ours(KolmogorovPosterior, n_warmup=warmup, n_draws=draws)
+            str(warmup + draws): ours(
+                KolmogorovPosterior, n_chains=4, n_warmup=warmup, n_draws=draws
+            )
             for warmup, draws in SWEEPS
         },
         ENSEMBLE: {str(n): ours(KolmogorovEnsemble, n_models=n) for n in MODELS},

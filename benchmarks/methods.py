@@ -126,7 +126,7 @@ class Ours:
 
     def chosen(self) -> str:
         """What the model has chosen by itself."""
-        names = ("n_events", "pmf_prior", "indicator_penalty", "pmf_penalty")
+        names = ("n_events", "pmf_prior", "indicator_penalty", "pmf_penalty", "concentration")
         chosen = {name: getattr(self.model, f"{name}_", None) for name in names}
         chosen = getattr(self.model, "best_params_", chosen)
         return ", ".join(f"{name}={value}" for name, value in chosen.items() if value is not None)
