@@ -28,7 +28,7 @@ def main() -> None:
         for name in (SMALL, LARGE):
             found = of(results, method=method, table=name)
             row[name] = f"{found[0].error:.4f}" if found else "-"
-            row[f"{name}, fit, s"] = found[0].seconds if found else "-"
+            row[f"{name}, fit, core s"] = found[0].core_seconds if found else "-"
         rows.append(row)
     parts = " and ".join(f"{r.covered:.1%}" for r in of(results, method=POSTERIOR))
     text = f"{table(rows)}\n\nThe posterior's 90 % intervals cover {parts} of the ratings."
