@@ -30,6 +30,24 @@ def test_rows_are_found_by_their_id_in_the_index_or_the_first_column() -> None:
         np.testing.assert_array_equal(found.values, expected)
 
 
+def test_a_column_that_is_called_user_or_item_holds_the_ids_whatever_the_index() -> None:
+    table = pd.DataFrame({"kind": [1.0, 2.0, 3.0], "item": [0, 1, 2]})
+    found = read_attributes(table[table["kind"] != 1.0], Ids([0, 1, 2]), "item_attributes")
+    assert found.names.tolist() == ["kind"]
+    np.testing.assert_array_equal(found.values.ravel(), [np.nan, 2.0, 3.0])
+
+
+def test_what_was_told_stays_and_what_was_not_is_filled() -> None:
+    first = read_attributes(pd.DataFrame({"x": [1.0, 3.0]}, index=["a", "c"]), IDS, "what")
+    more = pd.DataFrame({"x": [7.0, 8.0, 9.0]}, index=["a", "b", "d"])
+    ids = Ids(["a", "b", "c", "d", "e"])
+    found = first.extended(more, ids, "what")
+    np.testing.assert_array_equal(found.values.ravel(), [1.0, 8.0, 3.0, 9.0, np.nan])
+    np.testing.assert_array_equal(
+        first.extended(None, ids, "what").values.ravel(), [1.0, np.nan, 3.0, np.nan, np.nan]
+    )
+
+
 def test_an_array_has_its_rows_in_the_order_of_the_ids() -> None:
     values = np.arange(6.0).reshape(3, 2)
     found = read_attributes(values, IDS, "item_attributes")
@@ -54,6 +72,7 @@ def test_standard_attributes_have_mean_zero_and_unit_variance_and_zero_for_the_u
         (pd.DataFrame({"x": [1.0]}, index=["z"]), "has no row for any of the ids"),
         (pd.DataFrame({"x": [1.0, 2.0]}, index=["a", "a"]), "item_attributes has 2 rows for 'a'"),
         (pd.DataFrame({"x": ["red"]}, index=["a"]), "Column 'x' of item_attributes holds no num"),
+        (np.full((3, 1), np.inf), "item_attributes holds an infinite number"),
         (pd.DataFrame({"x": [np.inf]}, index=["a"]), "Column 'x' of item_attributes holds an inf"),
     ],
 )

@@ -47,9 +47,9 @@ def test_a_line_for_each_combination_and_a_ring_on_the_chosen(ratings) -> None:
             line[["param_pmf_penalty", "mean_rmse"]],
         )
     best = model.best_params_["pmf_penalty"]
-    ring = found[f"chosen: {best:g}, RMSE {model.best_score_:.4g}"]
-    assert ring.tolist() == [[best, model.best_score_]]
-    assert model.best_score_ > 0.2  # stars, not probabilities
+    ring = found[f"chosen: {best:g}, RMSE {model.best_rmse_:.4g}"]
+    assert ring.tolist() == [[best, model.best_rmse_]]
+    assert model.best_rmse_ > 0.2  # stars, not probabilities
 
 
 def test_lines_can_be_told_apart(ratings) -> None:

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eventspace import KolmogorovModel, KolmogorovPosterior, Observations
+from eventspace.codes import unpack
 from eventspace.diagnostics import effective_size, split_rhat
 
 QUICK = {"n_events": 8, "n_chains": 2, "n_warmup": 20, "n_draws": 24, "n_samples": 12}
@@ -237,3 +238,83 @@ def test_attributes_of_new_rows_need_the_columns_of_the_fit(kinds) -> None:
     assert model.fold_in(new).item_attributes_.shape == (41, 1)
     with pytest.raises(ValueError, match="Attributes are for informed priors"):
         KolmogorovPosterior(informed=False).fit(wide, user_attributes=of_users)
+
+
+def test_attributes_of_new_users_speak_for_them(kinds) -> None:
+    wide, of_users, _ = kinds
+    model = KolmogorovPosterior(**QUICK, random_state=0)
+    model.fit(Observations.from_wide(wide.iloc[:60], scale=(0, 1)), user_attributes=of_users)
+    new = wide.index[60:]
+    few = (new, np.repeat("i0", 20), np.full(20, 0.5), np.full(20, 1e-6))
+    p = model.fold_in(few, user_attributes=of_users).predict((new, np.repeat("i2", 20)))
+    liked = np.arange(60, 80) % 2 == 0
+    assert p[liked].mean() > p[~liked].mean() + 0.1
+
+
+def test_a_fold_in_that_fails_changes_nothing(kinds, monkeypatch) -> None:
+    wide, of_users, _ = kinds
+    model = KolmogorovPosterior(**QUICK, random_state=0)
+    model.fit(Observations.from_wide(wide.iloc[:60], scale=(0, 1)), user_attributes=of_users)
+    before = model.predict()
+
+    def interrupted(self, precision):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("eventspace.gibbs.folding.Folding.fold", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fold_in((["u70"], ["i0"], [0.5]), user_attributes=of_users)
+    assert model.user_attributes_.shape == (60, 2)
+    np.testing.assert_array_equal(model.predict(), before)
+
+
+# --- what is kept of the chains -----------------------------------------------------------------
+
+
+def test_the_score_is_that_of_the_predictions_for_unrated_items_too(kinds) -> None:
+    wide, _, of_items = kinds
+    known = wide.iloc[:, :40].reindex(columns=wide.columns)  # ten without ratings
+    model = KolmogorovPosterior(**QUICK, random_state=0)
+    model.fit(Observations.from_wide(known, scale=(0, 1)), item_attributes=of_items)
+    held = wide.iloc[:, 40:].rename(index={"u0": "unknown"}).rename_axis("user").reset_index()
+    held = held.melt("user", var_name="item").dropna()
+    p = model.predict(held, unknown="population")
+    total = np.square(held["value"] - held["value"].mean()).sum()
+    expected = 1 - np.square(held["value"] - p).sum() / total
+    assert model.score(held) == pytest.approx(expected, abs=1e-6)
+    assert expected > 0.1  # attributes tell something of them
+
+
+@pytest.mark.parametrize("weight", [0.04, 25.0])
+def test_noise_is_that_of_an_observation_of_mean_weight(noisy, posterior, weight) -> None:
+    heavy = noisy[0].assign(weight=weight)
+    model = KolmogorovPosterior(**QUICK, random_state=0)
+    model.fit(Observations.from_long(heavy, scale=(1, 5)))
+    np.testing.assert_allclose(model.noise_, posterior.noise_, rtol=0.05)
+    np.testing.assert_allclose(model.predict(), posterior.predict(), atol=0.02)
+
+
+def test_what_is_learnt_along_is_the_mean_of_the_kept_draws(noisy, monkeypatch) -> None:
+    kept = []
+    table = Observations.from_long(noisy[0], scale=(1, 5))
+    original = KolmogorovPosterior._keep
+
+    def spied(self, observations, chains):
+        kept.extend(chains)
+        original(self, observations, chains)
+
+    monkeypatch.setattr(KolmogorovPosterior, "_keep", spied)
+    model = KolmogorovPosterior(**QUICK, random_state=0).fit(table)
+    drawn = [value for chain in kept for value in chain.concentration]
+    assert model.concentration_ == pytest.approx(np.mean(drawn))
+    assert np.std(drawn) > 0
+    precision = np.array([p for chain in kept for p in chain.precision])
+    np.testing.assert_allclose(model.noise_, np.sqrt((1 / precision).mean(axis=0)))
+    for chain in kept:  # the last draw is among them
+        last = chain.pmf[-1] @ unpack(chain.codes[-1][:, None], 8).T
+        u, i, p = table.coo()
+        assert chain.cost[-1] == pytest.approx(np.square(last[u, i] - p).sum())
+
+
+def test_every_chain_keeps_a_draw() -> None:
+    with pytest.raises(ValueError, match="n_samples=1 must be a whole number of at least 2"):
+        KolmogorovPosterior(n_chains=2, n_samples=1).fit(np.eye(3))

@@ -49,7 +49,7 @@ def test_the_best_mean_of_the_folds_is_chosen_and_refitted(noisy) -> None:
         for name in ("n_events", "pmf_prior", "indicator_penalty", "pmf_penalty")
     }
     assert model.best_params_["n_events"] == 3
-    assert model.best_score_ == best["mean_rmse"]
+    assert model.best_rmse_ == best["mean_rmse"]
     assert model.path_.tolist() == [p for p in (100, 10, 1) if p >= best["param_pmf_penalty"]]
     assert model.observations_.n_observed == len(noisy)
     assert model.best_model_.pmf_penalty == best["param_pmf_penalty"]
@@ -85,7 +85,7 @@ def test_errors_are_of_held_out_entries_in_the_unit_of_the_table(noisy, monkeypa
     ).fit(fold.train)
     predicted = refit.predict((held.index.get_level_values(0), held.index.get_level_values(1)),
                               unit="original")  # fmt: skip
-    assert model.best_score_ == pytest.approx(metrics.rmse(held, predicted), rel=1e-6)
+    assert model.best_rmse_ == pytest.approx(metrics.rmse(held, predicted), rel=1e-6)
 
 
 def test_a_path_goes_on_from_the_stronger_penalty(noisy) -> None:
@@ -179,7 +179,7 @@ def test_any_table_is_searched_by_entries(noisy, form) -> None:
         "observations": Observations.of(wide),
     }[form]
     expected = searched(Observations.of(array))
-    np.testing.assert_allclose(searched(table).best_score_, expected.best_score_, rtol=1e-6)
+    np.testing.assert_allclose(searched(table).best_rmse_, expected.best_rmse_, rtol=1e-6)
 
 
 def test_weights_count_in_the_held_out_error(noisy) -> None:
@@ -221,13 +221,13 @@ def test_small_tables_are_searched_too() -> None:
     toy = np.array([[5, 5, 2, 1, 5], [4, 5, nan, 2, 5], [1, 2, 4, nan, 4], [2, nan, 5, 4, 5],
                     [nan, 1, 5, 5, 5]])  # fmt: skip
     model = KolmogorovModelCV(n_init=1, random_state=0).fit(toy)
-    assert np.isfinite(model.best_score_)
+    assert np.isfinite(model.best_rmse_)
     assert set(model.cv_results_["param_n_events"]) == {4}  # 8 would be more than there are items
     assert model.predict().shape == (5, 5)
     for lonely in (np.array([[0.3]]), np.where(np.eye(4), 0.5, nan)):
         with pytest.warns(UserWarning, match="no entry can be held out"):
             model = KolmogorovModelCV(random_state=0).fit(lonely)
-        assert np.isnan(model.best_score_)
+        assert np.isnan(model.best_rmse_)
         assert model.best_params_["n_events"] == selection.EVENTS[0]
         assert model.predict().shape == lonely.shape
 

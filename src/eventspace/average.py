@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace.average_rules import SORTS, AverageMiner
-from eventspace.codes import WORD, Codes, pack
+from eventspace.codes import WORD, Codes, pack, unpack
 from eventspace.compression import compressed
 from eventspace.engines.cpu import CPU
 from eventspace.entries import Entries
@@ -131,23 +132,32 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
     def _moments(self, users: NDArray[Any], items: NDArray[Any]) -> tuple[Floats, Floats]:
         """Mean and standard deviation over the samples of theta_u . psi_i; -1 is the population."""
         total, square = np.zeros(len(users)), np.zeros(len(users))
-        rated = np.diff(self.observations_.by_user.ptr) > 0
-        seen = np.diff(self.observations_.by_item.ptr) > 0
-        for pmf, bits in self.samples():
-            theta = np.vstack([pmf, pmf[rated].mean(axis=0)])
-            psi = np.vstack([self._completed(bits), bits[seen].mean(axis=0)])
-            p = dot_products(theta, psi, users, items)
+        who, u = np.unique(users, return_inverse=True)
+        what, i = np.unique(items, return_inverse=True)
+        pmf = self.pmf_[who] * self.n_samples_
+        if who.size and who[0] < 0:
+            pmf[0] = self.pmf_mean_ * self.n_samples_
+        for events, psi in self._indicators_by_sample(what):
+            p = dot_products(pmf[:, events], psi, u, i)
             total += p
             square += p * p
         mean = total / self.n_samples_
         return mean, np.sqrt(np.maximum(square / self.n_samples_ - mean * mean, 0.0))
 
-    def _completed(self, bits: Bits) -> Floats:
-        """The indicators of a sample as numbers, the mean one for items without ratings."""
-        unrated = np.diff(self.observations_.by_item.ptr) == 0
-        psi = bits.astype(np.float64)
-        psi[unrated] = psi[~unrated].mean(axis=0)
-        return psi
+    def _indicators_by_sample(self, items: NDArray[Any]) -> Iterator[tuple[slice, Floats]]:
+        """The events of each sample, and psi of some items there, as numbers."""
+        bits, unsaid = unpack(self.codes_[items], self.pmf_.shape[1]), self._unsaid(items)
+        mean = self.indicator_mean_ if unsaid.any() else np.empty(self.pmf_.shape[1])
+        n = self.pmf_.shape[1] // self.n_samples_
+        for k in range(self.n_samples_):  # one at a time: all would be large
+            events = slice(k * n, (k + 1) * n)
+            psi = bits[:, events].astype(np.float64)
+            psi[unsaid] = mean[events]
+            yield events, psi
+
+    def _unsaid(self, items: NDArray[Any]) -> NDArray[np.bool_]:
+        """Of which items the samples say nothing, so that the mean indicator stands in."""
+        return np.asarray((items < 0) | (np.diff(self.observations_.by_item.ptr)[items] == 0))
 
     def _predict_positions(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
         return self._moments(users, items)[0]
@@ -159,7 +169,14 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
         """
         check_is_fitted(self)
         by_user = self._aligned(X).by_user
-        found = [self._new_pmfs(by_user, pmf, bits) for pmf, bits in self.samples()]
+        found: list[Floats] = [self.pmf_] * self.n_samples_
+
+        def solve(k: int, pmf: Floats, bits: Bits) -> Iterator[int]:
+            found[k] = self._new_pmfs(by_user, pmf, bits)
+            yield 1
+
+        tasks = [solve(k, *sample) for k, sample in enumerate(self.samples())]
+        run_together("new users", tasks, 1, checked_threads(self), self.verbose)
         return np.hstack(found) / self.n_samples_
 
     def _new_pmfs(self, by_user: Entries, pmf: Floats, bits: Bits) -> Floats:
@@ -181,9 +198,8 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
                 f"A PMF here has {self.pmf_.shape[1]} events, X has {pmf.shape[1]} columns."
             )
         p = np.zeros((len(pmf), len(self.codes_)))
-        n = pmf.shape[1] // self.n_samples_
-        for k, (_, bits) in enumerate(self.samples()):  # one at a time: all would be large
-            p += pmf[:, k * n : (k + 1) * n] @ self._completed(bits).T
+        for events, psi in self._indicators_by_sample(np.arange(len(self.codes_))):
+            p += pmf[:, events] @ psi.T
         return p
 
     def fold_in(self, X: Any) -> Self:
@@ -193,21 +209,29 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
         that nobody had rated is taken as a new one.
         """
         check_is_fitted(self)
-        return self._fold(news(self.observations_, X))
+        new = news(self.observations_, X)
+        return self._fold(new, partial(self._folded, new))
 
-    def _fold(self, new: News) -> Self:
+    def _fold(
+        self, new: News, folded: Callable[[Floats, Bits, np.random.Generator], Folded]
+    ) -> Self:
+        """Take in what is new, sample by sample; nothing is changed until all have."""
         rngs = np.random.default_rng(
             [self.seed_, new.merged.n_users, new.merged.n_items]  # another for the next time
         ).spawn(self.n_samples_)
         found: list[Folded] = [()] * self.n_samples_  # type: ignore[list-item]
 
         def fold(k: int, pmf: Floats, bits: Bits) -> Iterator[int]:
-            found[k] = self._folded(new, pmf, bits, rngs[k])
+            found[k] = folded(pmf, bits, rngs[k])
             yield 1
 
         tasks = [fold(k, *sample) for k, sample in enumerate(self.samples())]
         run_together("fold in", tasks, 1, checked_threads(self), self.verbose)
-        self._stack(new.merged, [f.pmf for f in found], [f.bits for f in found])
+        pmf = np.hstack([f.pmf for f in found]) / self.n_samples_
+        bits = np.hstack([f.bits for f in found])
+        self.error_ += squared_error(new.entries, pmf, bits)  # of the known ones it is what it was
+        self.observations_, self.pmf_, self.codes_ = new.merged, pmf, pack(bits)
+        self.n_features_in_ = new.merged.n_items
         variance = np.mean([f.variance for f in found], axis=0)
         self.noise_ = np.append(self.noise_, np.sqrt(variance))
         return self
@@ -261,7 +285,14 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
         samples = [pack(bits) for _, bits in self.samples()]
         evidence = Evidence(seen, threshold)
         miner = AverageMiner(
-            self._space(), evidence, samples, sort, min_evidence, 0.0, min_probability, False
+            self._space(),
+            evidence,
+            restarts=samples,
+            sort=sort,
+            min_evidence=min_evidence,
+            min_support=0.0,
+            min_confidence=min_probability,
+            fold=False,
         )
         given = None if X is None else held_out_evidence(X, seen, threshold)
         return miner.table(item, top, given, self.verbose)

@@ -89,7 +89,8 @@ class WholeTable:
 
     def __init__(self, average: Any) -> None:
         self.theta = average.pmf_
-        self.psi = np.hstack([average._completed(bits) for _, bits in average.samples()])
+        items = np.arange(average.observations_.n_items)
+        self.psi = np.hstack([psi for _, psi in average._indicators_by_sample(items)])
         self.n_threads = checked_threads(average)
         self.energy = np.empty(len(average.pmf_))
 

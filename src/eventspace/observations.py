@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -202,6 +202,17 @@ class Observations:
         """The sum of the weights, which are one each where the entries have none."""
         weight = self.by_user.weight
         return float(weight.sum(dtype=np.float64)) if self.weighted else float(self.n_observed)
+
+    def with_unit_weight(self, unit: float) -> Observations:
+        """The same with weights in units of ``unit``; without weights, the same."""
+        if not self.weighted:
+            return self
+        by_user, by_item = self.by_user, self.by_item
+        return replace(
+            self,
+            by_user=by_user._replace(weight=by_user.weight / np.float32(unit)),
+            by_item=by_item._replace(weight=by_item.weight / np.float32(unit)),
+        )
 
     def to_unit(self, values: Any) -> npt.NDArray[np.float64]:
         """Values in the caller's unit as probabilities."""

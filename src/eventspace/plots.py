@@ -48,7 +48,7 @@ def selection_curve(model: KolmogorovModelCV, ax: Axes | None = None) -> Axes:
             marker=".",
             label=label if priors == 1 else f"{label}, prior {first['param_pmf_prior']}",
         )
-    chosen, error = model.best_params_["pmf_penalty"], model.best_score_
+    chosen, error = model.best_params_["pmf_penalty"], model.best_rmse_
     ax.plot(
         [chosen],
         [error],

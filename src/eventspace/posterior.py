@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,7 +19,7 @@ from eventspace.gibbs.folding import Folding
 from eventspace.gibbs.sampler import Draws, Sampler
 from eventspace.indicators import Exact
 from eventspace.observations import Observations
-from eventspace.parameters import check_number, check_whole
+from eventspace.parameters import check_choice, check_number, check_whole
 from eventspace.pmf import Pairwise
 from eventspace.settings import checked_threads
 from eventspace.summary import Summary
@@ -29,17 +31,18 @@ class KolmogorovPosterior(Average):
     """The posterior mean of Kolmogorov models: itself one, with the events of all draws.
 
     Chains draw PMFs, indicators and each user's noise in turn from their conditional laws, with
-    priors that know who rated what. The draws that are kept, stacked side by side and their PMFs
-    divided by their number, are one model with ``n_events * n_samples`` events: every prediction,
-    event and explanation of a single model holds for it, word by word.
+    priors that know who rated what; what these expect is fitted anew in each sweep. The draws that
+    are kept, stacked side by side and their PMFs divided by their number, are one model with
+    ``n_events * n_samples`` events: every prediction, event and explanation of a single model
+    holds for it, word by word.
 
     Parameters
     ----------
     n_events : int, default 24
         D, the number of elementary events of a draw, 1 to 64.
     concentration : float or "auto", default "auto"
-        How closely PMFs follow their centres: they have Dirichlet laws with so many pseudo-counts.
-        "auto" draws it along with the rest.
+        How closely PMFs follow their centres: they have Dirichlet laws with so many pseudo-counts,
+        at least 0.2 an event. "auto" draws it along with the rest.
     informed : bool, default True
         Whether the priors of an item's bits know who rated it and how many did, and that of a
         user's PMF which items were rated.
@@ -50,7 +53,8 @@ class KolmogorovPosterior(Average):
     n_draws : int, default 90
         Sweeps of each chain after that.
     n_samples : int, default 128
-        How many of all draws are kept, evenly thinned: this bounds the memory.
+        At most so many of all draws are kept, evenly thinned, at least one of each chain: this
+        bounds the memory.
     n_jobs : int or None, default -1
         Threads, over which the chains are spread. The result does not depend on it.
     random_state : int, RandomState or None, default None
@@ -71,7 +75,8 @@ class KolmogorovPosterior(Average):
     pmf_penalty_ : float
         The penalty around the mean PMF that is as strict as these laws, for :meth:`transform`.
     noise_ : array of users
-        The posterior mean of each user's noise: a standard deviation, in probability.
+        The posterior mean of each user's noise: a standard deviation, in probability, for an
+        observation of mean weight.
     cost_ : array of chains x draws
         The squared error of each draw, for diagnostics.
     watched_ : array of chains x draws x entries
@@ -144,11 +149,10 @@ class KolmogorovPosterior(Average):
             checked_threads(self),
             self.verbose,
         )
+        weighed = observations.with_unit_weight(observations.total_weight / observations.n_observed)
         rngs = np.random.default_rng(self.seed_).spawn(self.n_chains)
         each = max(1, -(-self.n_draws * self.n_chains // self.n_samples))  # one draw in so many
-        self._keep(
-            observations, sampler.sample(observations, rngs, self.n_warmup, self.n_draws, each)
-        )
+        self._keep(observations, sampler.sample(weighed, rngs, self.n_warmup, self.n_draws, each))
         self._keep_attributes(of_users, of_items)
         return self
 
@@ -157,7 +161,8 @@ class KolmogorovPosterior(Average):
         check_whole("n_chains", self.n_chains, 1)
         check_whole("n_warmup", self.n_warmup, 0)
         check_whole("n_draws", self.n_draws, 4)
-        check_whole("n_samples", self.n_samples, 1)
+        check_whole("n_samples", self.n_samples, self.n_chains)
+        check_choice("informed", self.informed, (True, False))
         if self.concentration != "auto":
             check_number("concentration", self.concentration)
 
@@ -186,22 +191,40 @@ class KolmogorovPosterior(Average):
         """Add the new users and the new items of a table, without touching the rest.
 
         Each entry needs a new user and a known item, or a known user and a new item. A known item
-        that nobody had rated is taken as a new one. Tables of attributes hold those of the new.
+        that nobody had rated is taken as a new one. Tables of attributes hold those of the new;
+        of what is known already they are not read.
         """
         check_is_fitted(self)
         new = news(self.observations_, X)
         of_users = Attributes(self.user_attribute_names_, self.user_attributes_)
         of_items = Attributes(self.item_attribute_names_, self.item_attributes_)
-        self._keep_attributes(
-            of_users.extended(user_attributes, new.merged.user_ids, "user_attributes"),
-            of_items.extended(item_attributes, new.merged.item_ids, "item_attributes"),
+        of_users = of_users.extended(user_attributes, new.merged.user_ids, "user_attributes")
+        of_items = of_items.extended(item_attributes, new.merged.item_ids, "item_attributes")
+        unit = self._unit_weight()
+        scaled = new._replace(
+            entries=new.entries.with_unit_weight(unit), merged=new.merged.with_unit_weight(unit)
         )
-        return self._fold(new)
+        fold = partial(self._folded, scaled, of_users.standard(), of_items.standard())
+        self._fold(new, fold)
+        self._keep_attributes(of_users, of_items)
+        return self
 
-    def _completed(self, bits: Bits) -> Floats:
-        return bits.astype(np.float64)  # the unrated are drawn, too: from what is expected of them
+    def _unit_weight(self) -> float:
+        """What the weights are measured in, so that noise is that of a typical observation."""
+        return self.observations_.total_weight / self.observations_.n_observed
 
-    def _folded(self, new: News, pmf: Floats, bits: Bits, rng: np.random.Generator) -> Folded:
+    def _unsaid(self, items: NDArray[Any]) -> NDArray[np.bool_]:
+        return np.asarray(items < 0)  # the unrated are drawn, too: from what is expected of them
+
+    def _folded(  # type: ignore[override]
+        self,
+        new: News,
+        of_users: Floats,
+        of_items: Floats,
+        pmf: Floats,
+        bits: Bits,
+        rng: np.random.Generator,
+    ) -> Folded:
         """What is new is drawn as in a chain, with the same priors, given all that was known."""
         more_users = new.merged.n_users - len(pmf)
         more_items = new.merged.n_items - len(bits)
@@ -213,8 +236,8 @@ class KolmogorovPosterior(Average):
             self.concentration_,
             bool(self.informed),
             rng,
-            Attributes(self.user_attribute_names_, self.user_attributes_).standard(),
-            Attributes(self.item_attribute_names_, self.item_attributes_).standard(),
+            of_users,
+            of_items,
             new=new,
         )
         chain.fold(1.0 / np.square(self.noise_))
@@ -231,7 +254,9 @@ class KolmogorovPosterior(Average):
         rhat, size = split_rhat(self.watched_), effective_size(self.watched_)
         columns = {
             "quantity": ["cost", "predictions, median", "predictions, worst 5 %"],
-            "rhat": np.array([float(cost_rhat), np.median(rhat), np.quantile(rhat, 0.95)]),
+            "rhat": np.array(
+                [float(cost_rhat), np.median(rhat), np.quantile(rhat, 0.95, method="higher")]
+            ),
             "effective_size": np.array(
                 [float(cost_size), np.median(size), np.quantile(size, 0.05)]
             ),
@@ -257,5 +282,6 @@ class KolmogorovPosterior(Average):
             f"  noise        {np.median(self.noise_):.3f}, a user's median standard deviation\n"
             f"  chains       {chains} of {draws} draws\n"
             f"  predictions  R-hat {np.median(rhat):.2f} (worst 5 %: "
-            f"{np.quantile(rhat, 0.95):.2f}), worth {np.median(size):,.0f} independent draws"
+            f"{np.quantile(rhat, 0.95, method='higher'):.2f}), worth {np.median(size):,.0f} "
+            "independent draws"
         )

@@ -153,19 +153,16 @@ class Prediction:
 
         check_is_fitted(self)
         known = self.observations_
-        if is_positional(X):
-            table = Observations.of(X)  # on its own scale: held-out values may exceed the model's
-            pmf = self.transform(X)  # type: ignore[attr-defined]
-            users, items = np.arange(len(pmf)), np.arange(known.n_items)
-        else:
-            table = Observations.of(X)
-            pmf = np.vstack([self.pmf_, self.pmf_mean_])  # -1, an unknown id, is the last row
-            users = known.user_ids.positions(table.user_ids.values)
-            items = known.item_ids.positions(table.item_ids.values)
+        table = Observations.of(X)  # on its own scale: held-out values may exceed the model's
         u, i, p = table.coo()
         truth = known.to_unit(table.from_unit(p))
-        psi = np.vstack([self._indicators_or_mean(), self.indicator_mean_])
-        predicted = dot_products(pmf, psi, users[u], items[i])
+        if is_positional(X):
+            pmf = self.transform(X)  # type: ignore[attr-defined]
+            predicted = dot_products(pmf, self._indicators_or_mean(), u, i)
+        else:
+            users = known.user_ids.positions(table.user_ids.values)
+            items = known.item_ids.positions(table.item_ids.values)
+            predicted = self._predict_positions(users[u], items[i])
         weight = table.by_user.weight if table.weighted else None
         return float(r2_score(truth, predicted, sample_weight=weight))
 

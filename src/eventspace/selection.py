@@ -71,7 +71,7 @@ class KolmogorovModelCV(KolmogorovModel):
         it to a file that ``load`` reads as a :class:`KolmogorovModel`.
     best_params_ : dict
         The parameters chosen.
-    best_score_ : float
+    best_rmse_ : float
         Their held-out RMSE in the unit of the table, the mean over the folds.
     path_ : array
         The penalties of the refit, one after the other: the last is the best.
@@ -151,7 +151,7 @@ class KolmogorovModelCV(KolmogorovModel):
                     break
         best = tried[int(np.argmin([trial.mean for trial in tried]))]
         self.best_params_ = dict(zip(CHOSEN, best.parameters, strict=True))
-        self.best_score_ = best.mean
+        self.best_rmse_ = best.mean
         self.cv_results_ = _results(tried)
         self.path_ = np.array([p for p in penalties if p >= best.parameters[-1]])
         self.best_model_ = self._refitted(seed, observations)

@@ -47,9 +47,16 @@ class EntryKFold:
         if pairs is None:
             raise ValueError("Not a long table: rows here are users. Split long_table(X) instead.")
         users, items = (pd.factorize(as_column(ids))[0] for ids in pairs)
+        if min(users.min(initial=0), items.min(initial=0)) < 0:
+            raise ValueError("An id is missing (NaN or None) in the table: drop such rows first.")
         fold = check_random_state(self.random_state).permutation(len(users)) % self.n_splits
         for k in range(self.n_splits):
             held = _spared(fold == k, users, items)
+            if not held.any():
+                raise ValueError(
+                    f"Fold {k} of {self.n_splits} would be empty: too few entries have others of "
+                    "their user and of their item. Take fewer folds, or a larger table."
+                )
             yield np.flatnonzero(~held), np.flatnonzero(held)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Event as Signal
 
 from eventspace.progress import bar
@@ -12,7 +12,7 @@ from eventspace.progress import bar
 def run_together(
     title: str, tasks: list[Iterator[int]], length: int, n_threads: int, show: bool | None
 ) -> None:
-    """Run tasks to their ends, several at a time; Ctrl-C stops them all.
+    """Run tasks to their ends, several at a time; Ctrl-C or an error in one stops them all.
 
     A task yields how many of its ``length`` steps are done. Each has to keep to itself, so that the
     result does not depend on the number of threads.
@@ -20,9 +20,10 @@ def run_together(
     stop, done = Signal(), [0] * len(tasks)
 
     def run(k: int) -> None:
-        for number in tasks[k]:
-            done[k] = number
-            if stop.is_set():
+        while not stop.is_set():
+            try:
+                done[k] = next(tasks[k])
+            except StopIteration:
                 return
 
     with (
@@ -31,11 +32,13 @@ def run_together(
     ):
         running = [pool.submit(run, k) for k in range(len(tasks))]
         try:
-            while not all(task.done() for task in running):
-                stop.wait(0.02)
+            while wait(running, 0.02, FIRST_EXCEPTION).not_done:
                 update(sum(done), "")
+                for task in running:
+                    if task.done():
+                        task.result()
+            for task in running:
+                task.result()
         except BaseException:
             stop.set()
             raise
-        for task in running:
-            task.result()

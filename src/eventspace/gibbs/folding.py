@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ SWEEPS = 20  # over the new users, then over the new items
 class Folding(Chain):
     """A chain on all observations in which what was known stays as it is."""
 
-    new: News = None  # type: ignore[assignment]  # a default is wanted after those of a chain
+    new: News = field(kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

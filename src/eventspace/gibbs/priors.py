@@ -25,10 +25,11 @@ Floats = NDArray[np.float64]
 
 RIDGE = 20.0  # of the items, on features of unit variance: twenty rows that say nothing
 RIDGES = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)  # of the users, to choose from
-MOST_OWN = 0.95  # the greatest part that a user may have in the centre fitted with him
+ROUNDING = 1e-9  # what is smaller is not there
 RIDGE_OF_CONSTANT = 0.1
 MOST = 6.0  # the greatest log-odds that a prior may have
 LEAST_COUNT = 0.2  # of an event in the Dirichlet law of a PMF
+MOST_CONCENTRATION = 1e4  # beyond it all PMFs are as good as their centres, and would freeze
 WIDTH = 0.1  # of the first interval in which the log of a concentration is sought
 
 
@@ -46,9 +47,10 @@ def features(rated: Any, of_other: Floats, attributes: Floats) -> Floats:
     """
     sizes = np.log1p(np.diff(rated.indptr))
     deviations = rated @ (of_other - of_other.mean(axis=0))
-    standard = np.hstack([(sizes - sizes.mean())[:, None], deviations, attributes])
-    scale = np.sqrt(np.mean(np.square(standard), axis=0))
-    return np.hstack([np.ones((len(sizes), 1)), standard / np.where(scale > 0, scale, 1.0)])
+    columns = np.hstack([(sizes - sizes.mean())[:, None], deviations, attributes])
+    scale = np.sqrt(np.mean(np.square(columns), axis=0))
+    columns[:, scale < ROUNDING] = 0.0
+    return np.hstack([np.ones((len(sizes), 1)), columns / np.maximum(scale, ROUNDING)])
 
 
 def _ridge(n: int, ridge: float) -> Floats:
@@ -83,19 +85,17 @@ def pmf_centres(Z: Floats, pmf: Floats, known: NDArray[np.bool_]) -> Floats:
     A user's own PMF is left out, or a centre would follow it wherever it goes; and the ridge is
     the one with which those left out are met best.
     """
-    found = [_left_out(Z, pmf, known, ridge) for ridge in RIDGES]
-    errors = [np.square(centres - pmf)[known].sum() for centres in found]
-    return found[int(np.argmin(errors))]
-
-
-def _left_out(Z: Floats, pmf: Floats, known: NDArray[np.bool_], ridge: float) -> Floats:
-    """Predictions of a ridge regression, for each known row those of one without it."""
     rows = Z[known]
-    inverse = np.linalg.inv(rows.T @ rows + np.diag(_ridge(Z.shape[1], ridge)))
-    fitted = Z @ (inverse @ (rows.T @ pmf[known]))
-    own = np.where(known, np.einsum("up,up->u", Z @ inverse, Z), 0.0)[:, None]
-    own = np.minimum(own, MOST_OWN)
-    return np.asarray((fitted - own * pmf) / (1 - own))
+    gram, linear = rows.T @ rows, rows.T @ pmf[known]
+    best, least = np.empty_like(pmf), np.inf
+    for ridge in RIDGES:
+        inverse = np.linalg.inv(gram + np.diag(_ridge(Z.shape[1], ridge)))
+        own = np.where(known, np.einsum("up,up->u", Z @ inverse, Z), 0.0)[:, None]
+        centres = (Z @ (inverse @ linear) - own * pmf) / np.maximum(1 - own, ROUNDING)
+        error = np.square(centres - pmf)[known].sum()
+        if error < least:
+            best, least = centres, error
+    return best
 
 
 def pseudo_counts(concentration: float, centres: Floats) -> Floats:
@@ -110,6 +110,8 @@ def draw_concentration(
     log_pmf, n_events = np.log(np.maximum(pmf, TINY)), pmf.shape[1]
 
     def log_density(x: float) -> float:
+        if x > np.log(MOST_CONCENTRATION):
+            return -np.inf
         counts = pseudo_counts(float(np.exp(x)), centres)
         of_each = gammaln(counts.sum(axis=1)) + ((counts - 1) * log_pmf - gammaln(counts)).sum(
             axis=1
@@ -127,6 +129,8 @@ def slice_draw(
     The interval is widened by steps, then narrowed by misses (Neal, 2003).
     """
     height = log_density(x) - rng.exponential()
+    if not np.isfinite(height):
+        raise ValueError(f"There is no slice at {x}, where the log of the density is {height}.")
     low = x - width * rng.random()
     high = low + width
     while log_density(low) > height:

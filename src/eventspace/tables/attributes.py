@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from eventspace.ids import Ids
 from eventspace.tables.frames import Table, table_of, value_array
+from eventspace.tables.roles import role
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ class Attributes(NamedTuple):
         return np.asarray(deviations / np.where(scale > 0, scale, 1.0))
 
     def extended(self, data: Any, ids: Ids, what: str) -> Attributes:
-        """With rows for the ids that have come after those known, from a table like the first."""
+        """With what a table like the first says of ids of which nothing was known."""
         more = read_attributes(data, ids, what)
         n_known, n_names = self.values.shape
         if data is None:
@@ -38,20 +39,22 @@ class Attributes(NamedTuple):
                 f"{what} has the columns {', '.join(more.names)}: those of the fit were "
                 f"{', '.join(self.names) or 'none'}."
             )
-        return Attributes(self.names, np.vstack([self.values, more.values[n_known:]]))
+        known = np.pad(self.values, ((0, len(ids) - n_known), (0, 0)), constant_values=np.nan)
+        bare = np.isnan(known).all(axis=1, keepdims=True)
+        return Attributes(self.names, np.where(bare, more.values, known))
 
 
 def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
     """The rows of a table, or of an array, for these ids; ``what`` names it in errors.
 
-    The ids stand in the index of a pandas DataFrame, or in the first column; the rows of an array
-    are in the order of the ids.
+    The ids stand in a column that is called user or item, or the like, else in the index of a
+    pandas DataFrame, else in the first column; the rows of an array are in the order of the ids.
     """
     if data is None:
         return Attributes(np.array([], dtype=object), np.empty((len(ids), 0)))
     table = table_of(data)
     if table is None:
-        values = np.asarray(data, dtype=np.float64)
+        values = _finite(np.asarray(data, dtype=np.float64), what)
         if values.ndim != 2 or len(values) != len(ids):
             raise ValueError(
                 f"{what} has the shape {values.shape}: an array needs {len(ids)} rows, one an id; "
@@ -59,8 +62,9 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
             )
         names = np.array([str(j) for j in range(values.shape[1])], dtype=object)
         return Attributes(names, values)
-    column, first = (table.column(0), 1) if table.index is None else (table.index, 0)
-    row_ids = Ids(column)
+    named = [j for j, name in enumerate(table.names) if role(name) in ("user", "item")]
+    j = named[0] if named else 0 if table.index is None else None
+    row_ids = Ids(table.index if j is None else table.column(j))
     rows = ids.positions(row_ids.values)
     if (rows < 0).all():
         raise ValueError(
@@ -72,10 +76,11 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
         raise ValueError(
             f"{what} has {counts.max()} rows for {ids[int(unique[counts.argmax()])]!r}."
         )
-    names = np.array([str(name) for name in table.names[first:]], dtype=object)
+    columns = [k for k in range(len(table.names)) if k != j]
+    names = np.array([str(table.names[k]) for k in columns], dtype=object)
     values = np.full((len(ids), len(names)), np.nan)
-    for j, name in enumerate(names):
-        values[rows[rows >= 0], j] = _numbers(table, first + j, name, what)[rows >= 0]
+    for k, name, numbers in zip(columns, names, values.T, strict=True):
+        numbers[rows[rows >= 0]] = _numbers(table, k, name, what)[rows >= 0]
     return Attributes(names, values)
 
 
@@ -86,7 +91,10 @@ def _numbers(table: Table, j: int, name: str, what: str) -> Floats:
             f"Column {name!r} of {what} holds no numbers: make a column of zeros and ones for each "
             "of its values first, as pandas.get_dummies does."
         )
-    numbers = column.astype(np.float64)
+    return _finite(column.astype(np.float64), f"Column {name!r} of {what}")
+
+
+def _finite(numbers: Floats, what: str) -> Floats:
     if np.isinf(numbers).any():
-        raise ValueError(f"Column {name!r} of {what} holds an infinite number.")
+        raise ValueError(f"{what} holds an infinite number: leave it out, or make it NaN.")
     return numbers

@@ -1,0 +1,55 @@
+"""Tasks on threads: all are run, an interrupt or an error ends them all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import wait
+
+import pytest
+
+from eventspace import together
+from eventspace.together import run_together
+
+
+def counting(done: list[int], k: int, steps: int = 3) -> Iterator[int]:
+    for step in range(steps):
+        time.sleep(0.01)
+        done[k] += 1
+        yield step + 1
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_all_tasks_are_run_to_their_ends(n_threads: int) -> None:
+    done = [0] * 7
+    run_together("tasks", [counting(done, k) for k in range(7)], 3, n_threads, False)
+    assert done == [3] * 7
+
+
+def test_an_error_in_one_ends_the_others_soon() -> None:
+    done = [0] * 20
+
+    def failing() -> Iterator[int]:
+        yield 1
+        raise ZeroDivisionError
+
+    tasks = [failing(), *(counting(done, k, steps=200) for k in range(20))]
+    with pytest.raises(ZeroDivisionError):
+        run_together("tasks", tasks, 200, 2, False)
+    assert sum(done) < 40
+
+
+def test_an_interrupt_leaves_what_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    done, calls = [0] * 20, []
+
+    def interrupting(*arguments: object) -> object:
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return wait(*arguments)
+
+    monkeypatch.setattr(together, "wait", interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        run_together("tasks", [counting(done, k, 200) for k in range(20)], 200, 2, False)
+    assert sum(count > 0 for count in done) == 2
+    assert sum(done) < 40
