@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.comparison import Result, as_json, compare, of, warm_up
-from benchmarks.methods import BIAS, OURS, POSTERIOR, grid, surprise
+from benchmarks.methods import BIAS, OURS, POSTERIOR, SINGLE, grid, surprise
 from benchmarks.shapes import GENERATED, REAL, Shape
 from benchmarks.timing import publish, save, table
 
@@ -23,7 +23,7 @@ METHODS = {
         partial(surprise, "SVD"),
         n_factors=(8, 24), lr_all=(0.005, 0.01), reg_all=(0.02, 0.05, 0.1), n_epochs=(40,),
     ),
-    **OURS,
+    **{name: options for name, options in OURS.items() if name != SINGLE},
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ Method = Callable[[Ratings], Predict]
 Options = Mapping[str, Method]  # a method with these options or those, by what they are called
 
 SVDPP = "Surprise SVD++, tuned"
-POSTERIOR = "eventspace, posterior"
+SINGLE, POSTERIOR = "eventspace, KolmogorovModelCV", "eventspace, posterior"
 
 
 def bias(train: Ratings, damping: float = 5.0) -> Predict:
@@ -188,7 +188,7 @@ PEERS = {
     "LensKit BiasedMF": grid(lenskit, rank=(24,)),
 }  # fmt: skip
 OURS: dict[str, Options] = {
-    "eventspace, KolmogorovModelCV": {"": ours(KolmogorovModelCV)},
+    SINGLE: {"": ours(KolmogorovModelCV)},
     "eventspace, ensemble": {"": ours(KolmogorovEnsemble)},
     POSTERIOR: {"": ours(KolmogorovPosterior)},
 }
