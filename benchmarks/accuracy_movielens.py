@@ -1,7 +1,7 @@
 """The same on the other MovieLens tables: latest-small and 1M, four fifths to learn from.
 
-SVD++ is left out on 1M: it takes 14 s an epoch there, so that tuning it would take over an hour. So is
-the choice of a single model, which takes minutes and is far behind on the smaller tables.
+SVD++ is left out on 1M: it takes 14 s an epoch there, so that tuning it would take over an hour. So
+is the choice of a single model, which takes minutes and is far behind on the smaller tables.
 
     python -m benchmarks.accuracy_movielens
 """
