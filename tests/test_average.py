@@ -297,3 +297,16 @@ def test_films_and_viewers_fold_in(movielens_100k, name, side) -> None:
     fitted = fresh(average, Observations.of(pd.concat([known, given]), scale=(1, 5)))
     assert found < population - 0.03
     assert found < error(fitted, asked) + 0.02
+
+
+def test_the_spread_of_the_population_is_in_the_interval_of_unknown_ids(average) -> None:
+    """Mean and deviation over users and samples, over items and samples, and over all."""
+    seen = average.observations_
+    u, i = np.diff(seen.by_user.ptr) > 0, np.diff(seen.by_item.ptr) > 0
+    p = np.array([pmf @ bits.T for pmf, bits in average.samples()])
+    users, items = seen.user_ids.values, seen.item_ids.values
+    asked = (["nobody", users[3], "nobody"], [items[2], "nothing", "nothing"])
+    found = average.predict_interval(asked, unknown="population")
+    over = [p[:, u, 2], p[:, 3][:, i], p[:, u][:, :, i]]
+    np.testing.assert_allclose(found["mean"], [part.mean() for part in over])
+    np.testing.assert_allclose(found["std"], [part.std() for part in over])

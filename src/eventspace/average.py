@@ -58,8 +58,9 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
     """Samples of a model, stacked side by side, their PMFs divided by their number.
 
     That is one model with the events of all: every prediction, event and explanation of a single
-    model holds for it, word by word. How the samples come about is for those who inherit to say,
-    and how one of them takes in new users and items (:meth:`_folded`).
+    model holds for it, word by word. But its events are hundreds: to read one, or an explanation,
+    :meth:`to_model` with few events is better. How the samples come about is for those who inherit
+    to say, and how one of them takes in new users and items (:meth:`_folded`).
     """
 
     pmf_: Floats  # users x (samples x events)
@@ -103,8 +104,9 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
 
         ``mean``, ``std`` of the mean's posterior, and ``low`` and ``high``, between which a new
         value lies with probability ``level``: the posterior's spread and the user's own noise
-        taken together, as a normal law cut off at the ends of the scale. ``X`` holds pairs, as in
-        :meth:`predict`.
+        taken together, as a normal law cut off at the ends of the scale. For an unknown id the
+        spread is that of the population. For values that are yes or no such an interval says
+        little: there the mean is what counts. ``X`` holds pairs, as in :meth:`predict`.
         """
         check_is_fitted(self)
         check_share("level", level)
@@ -130,19 +132,42 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
         return data_frame({"mean": columns["mean"], "std": std, **columns}, known.library)
 
     def _moments(self, users: NDArray[Any], items: NDArray[Any]) -> tuple[Floats, Floats]:
-        """Mean and standard deviation over the samples of theta_u . psi_i; -1 is the population."""
+        """Mean and standard deviation over the samples of theta_u . psi_i.
+
+        For -1 the mean is that of the population, over which the deviation goes as well; likewise
+        for items of which the samples say nothing.
+        """
         total, square = np.zeros(len(users)), np.zeros(len(users))
         who, u = np.unique(users, return_inverse=True)
         what, i = np.unique(items, return_inverse=True)
         pmf = self.pmf_[who] * self.n_samples_
         if who.size and who[0] < 0:
             pmf[0] = self.pmf_mean_ * self.n_samples_
+        anyone, anything = users < 0, self._unsaid(what)[i]
+        known = not (anyone.any() or anything.any())
+        everyone, everything = self._rated() if not known else (pmf, np.empty(0))
         for events, psi in self._indicators_by_sample(what):
-            p = dot_products(pmf[:, events], psi, u, i)
+            theta = pmf[:, events]
+            p = dot_products(theta, psi, u, i)
             total += p
-            square += p * p
+            if known:
+                square += p * p
+            else:
+                P, S = mean_square(everyone[:, events]), mean_square(everything[:, events])
+                of_anyone = np.einsum("id,de,ie->i", psi, P, psi)[i]
+                of_anything = np.einsum("ud,de,ue->u", theta, S, theta)[u]
+                both = np.where(anything, np.sum(P * S), of_anyone)
+                square += np.where(anyone, both, np.where(anything, of_anything, p * p))
         mean = total / self.n_samples_
         return mean, np.sqrt(np.maximum(square / self.n_samples_ - mean * mean, 0.0))
+
+    def _rated(self) -> tuple[Floats, Bits]:
+        """The PMFs of all users with ratings, and the indicators of such items."""
+        users, items = (
+            np.diff(entries.ptr) > 0
+            for entries in (self.observations_.by_user, self.observations_.by_item)
+        )
+        return self.pmf_[users] * self.n_samples_, self.indicators_[items]
 
     def _indicators_by_sample(self, items: NDArray[Any]) -> Iterator[tuple[slice, Floats]]:
         """The events of each sample, and psi of some items there, as numbers."""
@@ -272,8 +297,9 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
         """Rules "whoever likes if_item likes then_item" with the probability that they hold.
 
         A DataFrame as that of :meth:`KolmogorovModel.rules`, with ``probability``, the part of
-        the samples in which the one set lies inside the other, at least ``min_probability``; the
-        surprise is multiplied by it. The other options are as there.
+        the samples in which the one set lies inside the other, at least ``min_probability``, in
+        place of kind and stability; the surprise is multiplied by it. The other options are as
+        there.
         """
         check_is_fitted(self)
         check_whole("top", 1 if top is None else top, 1)
@@ -317,3 +343,9 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def mean_square(rows: NDArray[Any]) -> Floats:
+    """The mean of x x' over the rows x."""
+    x = rows.astype(np.float64)
+    return np.asarray(x.T @ x / len(x))

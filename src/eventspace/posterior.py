@@ -246,7 +246,9 @@ class KolmogorovPosterior(Average):
     def diagnostics(self) -> Any:
         """R-hat and effective sample size of the cost and of predictions: a DataFrame.
 
-        R-hat near one says that the chains agree, above 1.1 that they do not: draw more. Of the
+        R-hat near one says that the chains agree. Usually they do not quite: each finds events of
+        its own and stays with them, however long it runs, and the average over chains is what
+        predicts well. Where R-hat is far above one, more chains help, longer ones hardly. Of the
         predictions of some observed entries, the median and the worst (95 %) are given.
         """
         check_is_fitted(self)

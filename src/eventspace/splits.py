@@ -22,7 +22,7 @@ from eventspace.tables.pairs import read_pairs
 Bools = NDArray[np.bool_]
 Positions = NDArray[np.integer[Any]]
 
-SMALL = 10_000  # entries: below, five folds cost next to nothing
+SMALL = 3_000  # entries: below, five folds cost next to nothing
 
 
 class EntryKFold:

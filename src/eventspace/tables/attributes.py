@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from eventspace.ids import Ids
@@ -52,6 +53,10 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
     """
     if data is None:
         return Attributes(np.array([], dtype=object), np.empty((len(ids), 0)))
+    if isinstance(data, pd.Series):
+        data = data.to_frame()
+    if isinstance(data, dict):
+        raise ValueError(f"{what} is a dict: make it a DataFrame with the ids in its index.")
     table = table_of(data)
     if table is None:
         values = _finite(np.asarray(data, dtype=np.float64), what)
