@@ -101,6 +101,7 @@ def test_public_names_of_the_classes() -> None:
         "to_unit",
         "total_weight",
         "weighted",
+        "with_unit_weight",
     ]
 
 
