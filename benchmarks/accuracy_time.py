@@ -81,7 +81,7 @@ def figure(peers: list[Result], results: list[Result], path: Path = FIGURE) -> N
         ax.annotate(name, (ax.get_xlim()[0], limit), (4, -11), textcoords="offset points",
                     color=GREY, fontsize=9)  # fmt: skip
     ax.xaxis.set_major_formatter("{x:g}")
-    ax.legend(frameon=False, loc="upper left")
+    ax.legend(frameon=False, loc="upper right")
     ax.spines[["top", "right"]].set_visible(False)
     path.parent.mkdir(exist_ok=True)
     fig.savefig(path, dpi=150)
