@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,13 @@ def unpack(codes: Codes, n_events: int) -> NDArray[np.bool_]:
     bytes_ = np.ascontiguousarray(codes, dtype="<u8").view(np.uint8)
     bits = np.unpackbits(bytes_, axis=1, count=n_events, bitorder="little")
     return bits.view(np.bool_)
+
+
+def numbers(psi: NDArray[Any], n_events: int) -> NDArray[np.float64]:
+    """psi as numbers, items x events: of codes of one word an item, or of numbers as they are."""
+    if psi.dtype == np.uint64:
+        psi = unpack(psi[:, None], n_events)
+    return psi.astype(np.float64, copy=False)
 
 
 def inside(lower: Codes, upper: Codes) -> NDArray[np.bool_]:

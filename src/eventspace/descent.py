@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace.codes import numbers
 from eventspace.engines.cpu import Indicators, Pmfs
 from eventspace.entries import Entries
 from eventspace.observations import Observations
@@ -49,10 +50,13 @@ class Engine(Protocol):
 
 @dataclass
 class Descent:
-    """Where a descent stands. ``history`` holds the cost after each iteration."""
+    """Where a descent stands. ``history`` holds the cost after each iteration.
+
+    ``codes`` are numbers, items x events, where indicators need not be binary.
+    """
 
     pmf: Floats
-    codes: Codes
+    codes: NDArray[Any]
     proved: NDArray[np.bool_] = field(init=False)
     gap: Floats = field(init=False)
     error: float = np.nan
@@ -109,7 +113,7 @@ def descend(
             descent.history.append(
                 descent.error
                 + engine.pmf_penalty * float(np.square(descent.pmf[rated] - centre).sum())
-                + engine.indicator_penalty * int(np.bitwise_count(descent.codes).sum())
+                + engine.indicator_penalty * float(numbers(descent.codes, centre.size).sum())
             )
             on_iteration(descent)
             if before - descent.cost <= tol * descent.cost:
@@ -125,3 +129,14 @@ def population_centre(pmf: Floats, rated: NDArray[np.bool_], prior: str) -> Floa
     if prior == "mean" and rated.any():
         return np.asarray(pmf[rated].mean(axis=0))
     return np.zeros(pmf.shape[1])
+
+
+def new_pmfs(
+    engine: Engine, by_user: Entries, codes: NDArray[Any], mean: Floats, prior: str
+) -> Pmfs:
+    """(Q1) for new users, from the population's PMF, which those without ratings keep."""
+    centre = mean if prior == "mean" else np.zeros_like(mean)
+    start = np.tile(mean, (len(by_user.ptr) - 1, 1))
+    solved = engine.update_pmfs(by_user, start, codes, centre)
+    solved.pmf[np.diff(by_user.ptr) == 0] = mean
+    return solved

@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from eventspace import settings
 from eventspace.codes import WORD, pack, unpack
-from eventspace.descent import Descent, descend, population_centre, random_start
+from eventspace.descent import Descent, descend, new_pmfs, population_centre, random_start
 from eventspace.engines.cpu import CPU, Pmfs
 from eventspace.entries import Entries
 from eventspace.files import load_model, save_model
 from eventspace.folding import news
 from eventspace.observations import Observations
-from eventspace.prediction import Prediction, squared_error
+from eventspace.prediction import Prediction, checked_parts, squared_error
 from eventspace.progress import bar
 from eventspace.proving import Proving
 from eventspace.randomness import streams
@@ -218,16 +218,7 @@ class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # 
         users and items; nothing is learnt. There may be more than 64 events.
         """
         observations = Observations.of(X)
-        theta, psi = np.array(pmf, dtype=np.float64), np.array(indicators)
-        for name, part, rows in (
-            ("pmf", theta, observations.n_users),
-            ("indicators", psi, observations.n_items),
-        ):
-            wanted = (rows, theta.shape[-1])
-            if part.shape != wanted:
-                raise ValueError(f"{name} has the shape {part.shape}; {wanted} is wanted.")
-        if (theta < 0).any() or not np.allclose(theta.sum(axis=1), 1, rtol=0, atol=1e-6):
-            raise ValueError("Each row of pmf must be non-negative and add up to 1.")
+        theta, psi = checked_parts(pmf, indicators, observations)
         if not np.isin(psi, (0, 1)).all():
             raise ValueError("indicators must be 0 or 1.")
         model = cls(n_events=theta.shape[1])
@@ -253,13 +244,8 @@ class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # 
         return self._solve_pmfs(self._aligned(X).by_user).pmf
 
     def _solve_pmfs(self, by_user: Entries) -> Pmfs:
-        """(Q1) for new users, from the population's PMF, which those without ratings keep."""
-        mean = self.pmf_mean_
-        centre = mean if self.pmf_prior == "mean" else np.zeros_like(mean)
-        start = np.tile(mean, (len(by_user.ptr) - 1, 1))
-        solved = self._engine().update_pmfs(by_user, start, self.codes_[:, 0], centre)
-        solved.pmf[np.diff(by_user.ptr) == 0] = mean
-        return solved
+        codes, mean = self.codes_[:, 0], self.pmf_mean_
+        return new_pmfs(self._engine(), by_user, codes, mean, self.pmf_prior)
 
     def fold_in(self, X: Any) -> Self:
         """Add the new users and the new items of a table, without touching the rest.

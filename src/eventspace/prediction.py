@@ -37,11 +37,12 @@ class Prediction:
     pmf_: Floats
     codes_: Codes
     observations_: Observations
+    _FOR_NEW_IDS = "Use fold_in to add them"  # what an error about unknown ids advises
 
     @property
-    def indicators_(self) -> NDArray[np.bool_]:
+    def indicators_(self) -> NDArray[Any]:
         """psi: items x events, whether the item comes true in the event."""
-        return unpack(self.codes_, self.pmf_.shape[1])
+        return self._indicators_of(slice(None))
 
     @property
     def user_ids_(self) -> NDArray[Any]:
@@ -87,8 +88,9 @@ class Prediction:
         if X is None:
             p = self.inverse_transform(self.pmf_)
         elif (pairs := read_pairs(X)) is not None:
-            users = positions(self.observations_.user_ids, pairs.users, "user", unknown)
-            items = positions(self.observations_.item_ids, pairs.items, "item", unknown)
+            known, advice = self.observations_, self._FOR_NEW_IDS
+            users = positions(known.user_ids, pairs.users, "user", unknown, advice)
+            items = positions(known.item_ids, pairs.items, "item", unknown, advice)
             p = self._predict_positions(users, items)
         elif sparse.issparse(X):
             raise ValueError(
@@ -158,7 +160,7 @@ class Prediction:
         truth = known.to_unit(table.from_unit(p))
         if is_positional(X):
             pmf = self.transform(X)  # type: ignore[attr-defined]
-            predicted = dot_products(pmf, self._indicators_or_mean(), u, i)
+            predicted = self._products(pmf, self._indicators_or_mean(), u, i)
         else:
             users = known.user_ids.positions(table.user_ids.values)
             items = known.item_ids.positions(table.item_ids.values)
@@ -181,12 +183,17 @@ class Prediction:
                 )
             return table
         table = Observations.of(X, scale=known.scale, items=known.item_ids)
-        known_positions(known.item_ids, table.item_ids.values, "item", "Use fold_in to add them.")
+        advice = f"{self._FOR_NEW_IDS}."
+        known_positions(known.item_ids, table.item_ids.values, "item", advice)
         return table
+
+    def _indicators_of(self, items: NDArray[Any] | slice) -> NDArray[Any]:
+        """psi of some items."""
+        return unpack(self.codes_[items], self.pmf_.shape[1])
 
     def _indicators_or_mean(self, items: NDArray[Any] | slice = slice(None)) -> Floats:
         """psi of some items as numbers, with the mean indicator for those without ratings."""
-        indicators = unpack(self.codes_[items], self.pmf_.shape[1]).astype(np.float64)
+        indicators = self._indicators_of(items).astype(np.float64)
         unrated = np.diff(self.observations_.by_item.ptr)[items] == 0
         if unrated.any():
             indicators[unrated] = self.indicator_mean_
@@ -201,7 +208,13 @@ class Prediction:
             pmf[0] = self.pmf_mean_
         if what.size and what[0] < 0:
             indicators[0] = self.indicator_mean_
-        return dot_products(pmf, indicators, u, i)
+        return self._products(pmf, indicators, u, i)
+
+    def _products(
+        self, pmf: Floats, indicators: Floats, users: NDArray[Any], items: NDArray[Any]
+    ) -> Floats:
+        """The predictions for pairs of rows."""
+        return dot_products(pmf, indicators, users, items)
 
 
 def dot_products(
@@ -223,9 +236,28 @@ def squared_error(observations: Observations, pmf: Floats, indicators: NDArray[A
     return float(error @ observations.by_user.weight if observations.weighted else error.sum())
 
 
-def positions(ids: Ids, wanted: Any, what: str, unknown: str) -> NDArray[np.int64]:
+def checked_parts(
+    pmf: Any, indicators: Any, observations: Observations
+) -> tuple[Floats, NDArray[Any]]:
+    """Given PMFs and indicators as arrays, of the shape that the observations want."""
+    theta, psi = np.array(pmf, dtype=np.float64), np.array(indicators)
+    for name, part, rows in (
+        ("pmf", theta, observations.n_users),
+        ("indicators", psi, observations.n_items),
+    ):
+        wanted = (rows, theta.shape[-1])
+        if part.shape != wanted:
+            raise ValueError(f"{name} has the shape {part.shape}; {wanted} is wanted.")
+    if (theta < 0).any() or not np.allclose(theta.sum(axis=1), 1, rtol=0, atol=1e-6):
+        raise ValueError("Each row of pmf must be non-negative and add up to 1.")
+    return theta, psi
+
+
+def positions(
+    ids: Ids, wanted: Any, what: str, unknown: str, advice: str = Prediction._FOR_NEW_IDS
+) -> NDArray[np.int64]:
     """Positions of ``wanted`` among ``ids``; unknown ones are an error, or -1 for "population"."""
     if unknown == "population":
         return ids.positions(wanted)
-    remedy = "Use fold_in to add them, or predict(..., unknown='population')."
+    remedy = f"{advice}, or predict(..., unknown='population')."
     return known_positions(ids, wanted, what, remedy)

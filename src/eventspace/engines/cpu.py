@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace.codes import unpack
+from eventspace.codes import numbers
 from eventspace.entries import Entries
 from eventspace.gram import normal_equations
 
@@ -98,7 +98,7 @@ class CPU:
         pmf = pmf.copy()
         error, gap = np.empty(len(pmf)), np.empty(len(pmf))
         n_events = pmf.shape[1]
-        indicators = unpack(codes[:, None], n_events).astype(np.float64)
+        indicators = numbers(codes, n_events)
         diagonal = np.arange(n_events)
 
         def step(rows: slice, Q: Floats, r: Floats, energy: Floats) -> None:
