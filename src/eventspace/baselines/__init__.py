@@ -1,0 +1,32 @@
+"""What Kolmogorov models are compared with: the same tables in, the same questions answered."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eventspace.baselines.bias import BiasModel
+    from eventspace.baselines.clusters import ItemKMeans, OneHotModel
+    from eventspace.baselines.factorization import BinaryFactorization
+    from eventspace.baselines.hypercube import HypercubeModel
+
+__all__ = ["BiasModel", "BinaryFactorization", "HypercubeModel", "ItemKMeans", "OneHotModel"]
+
+_ROOMS = {
+    "BiasModel": "bias",
+    "BinaryFactorization": "factorization",
+    "HypercubeModel": "hypercube",
+    "ItemKMeans": "clusters",
+    "OneHotModel": "clusters",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return getattr(import_module(f"eventspace.baselines.{_ROOMS[name]}"), name)
+    raise AttributeError(f"module 'eventspace.baselines' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,132 @@
+"""What baselines have in common, and the alternation of those that are fitted as the model is."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from eventspace.codes import WORD
+from eventspace.descent import Descent, descend, new_pmfs, population_centre
+from eventspace.engines.cpu import CPU
+from eventspace.observations import Observations
+from eventspace.parameters import check_number, check_whole
+from eventspace.prediction import Prediction
+from eventspace.settings import checked_threads
+
+Floats = NDArray[np.float64]
+
+
+class Baseline(Prediction, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Predictions theta_u . psi_i by whatever ``pmf_`` and ``indicators_`` a baseline has."""
+
+    _FOR_NEW_IDS = "Fit again with them"
+
+    def _engine(self) -> CPU:
+        """The engine for checked parameters."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Floats:
+        """The row of ``pmf_`` that each user of a table would have, taken as new.
+
+        The items must be those of the fit. Gives rows x events, in the order of the table's rows.
+        """
+        check_is_fitted(self)
+        by_user = self._aligned(X).by_user
+        return new_pmfs(self._engine(), by_user, self._psi(), self.pmf_mean_, "mean").pmf
+
+    def _psi(self) -> NDArray[Any]:
+        """The indicators in the form that the engine takes."""
+        return self.codes_[:, 0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+class Alternating(Baseline):
+    """Indicators and PMFs in turn, each with a solver of its own, by the model's own descent."""
+
+    def __init__(
+        self,
+        n_events: int = 8,
+        *,
+        pmf_penalty: float = 1.0,
+        n_iter: int = 20,
+        tol: float = 1e-4,
+        n_init: int = 1,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_events = n_events
+        self.pmf_penalty = pmf_penalty
+        self.n_iter = n_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _solvers(self) -> tuple[Any, Any]:
+        """Of the indicator step and of the pmf step."""
+        raise NotImplementedError
+
+    def _start(self, observations: Observations, engine: CPU, rng: np.random.Generator) -> Descent:
+        """Where a descent begins."""
+        raise NotImplementedError
+
+    def _keep(self, descent: Descent) -> None:
+        """Keep the indicators of the descent."""
+        self.codes_ = descent.codes[:, None]
+
+    def _engine(self) -> CPU:
+        check_whole("n_events", self.n_events, 1, WORD)
+        check_whole("n_iter", self.n_iter, 1)
+        check_whole("n_init", self.n_init, 1)
+        check_number("pmf_penalty", self.pmf_penalty)
+        check_number("tol", self.tol)
+        return CPU(*self._solvers(), 0.0, float(self.pmf_penalty), checked_threads(self))
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored."""
+        engine, observations = self._engine(), read(X)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        best: Descent | None = None
+        for _ in range(self.n_init):
+            descent = descend(
+                self._start(observations, engine, rng),
+                observations,
+                engine,
+                prior="mean",
+                n_iter=self.n_iter,
+                tol=self.tol,
+                rng=rng,
+                on_iteration=lambda now: None,
+            )
+            if descent.interrupted:
+                raise KeyboardInterrupt
+            if best is None or descent.cost < best.cost:
+                best = descent
+        assert best is not None  # n_init is at least one
+        rated = np.diff(observations.by_user.ptr) > 0
+        best.pmf[~rated] = population_centre(best.pmf, rated, "mean")
+        self.observations_, self.pmf_ = observations, best.pmf
+        self._keep(best)
+        self.history_ = np.array(best.history)
+        self.error_, self.n_iter_ = best.error, len(best.history)
+        self.converged_ = best.converged
+        self.n_features_in_ = observations.n_items
+        return self
+
+
+def read(X: Any) -> Observations:
+    """The observations in a table, of which there must be some."""
+    observations = Observations.of(X)
+    if not observations.n_observed:
+        raise ValueError("Nothing is observed: there is no entry to learn from.")
+    return observations

@@ -1,0 +1,110 @@
+"""Non-negative models: the indicators of a Kolmogorov model relaxed to the unit hypercube."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace.baselines.base import Alternating
+from eventspace.baselines.box import Box
+from eventspace.descent import Descent, random_start
+from eventspace.engines.cpu import CPU
+from eventspace.observations import Observations
+from eventspace.pmf import Pairwise
+from eventspace.prediction import checked_parts
+
+Floats = NDArray[np.float64]
+
+
+class HypercubeModel(Alternating):
+    """The paper's NNM: psi_i in [0, 1]^D, where psi_i[d] is P[X_i = 1] in the event d.
+
+    Both steps are convex, and each is solved to a certified gap. Any Kolmogorov model is a point of
+    the hypercube, so that a fit from its parts (``init``) has at most its cost; from the same
+    random start that need not be so.
+
+    Parameters
+    ----------
+    n_events : int, default 8
+        D, the number of elementary events, 1 to 64.
+    pmf_penalty : float, default 1.0
+        How strongly each PMF is drawn to the population's mean, in ratings.
+    n_iter : int, default 20
+        The most iterations, each a box step and a pmf step.
+    tol : float, default 1e-4
+        Stop when an iteration lowers the cost by less than this part of it.
+    n_init : int, default 1
+        Random starts, of which the one with the least cost is kept.
+    init : (pmf, indicators) or None, default None
+        Where to begin, users x events and items x events, such as ``(model.pmf_,
+        model.indicators_)`` of a model of the same table. None: from random PMFs.
+    n_jobs : int or None, default -1
+        Threads; the result does not depend on it.
+    random_state : int, RandomState or None, default None
+        The same number gives the same model.
+
+    Attributes
+    ----------
+    pmf_ : array of users x events
+        The PMFs.
+    indicators_ : array of items x events
+        psi, numbers from zero to one.
+    history_ : array
+        The cost after each iteration: it never rises.
+    error_ : float
+        The (weighted) squared error over the observed entries.
+    observations_ : Observations
+        What was learnt from.
+    """
+
+    def __init__(
+        self,
+        n_events: int = 8,
+        *,
+        pmf_penalty: float = 1.0,
+        n_iter: int = 20,
+        tol: float = 1e-4,
+        n_init: int = 1,
+        init: Any = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_events,
+            pmf_penalty=pmf_penalty,
+            n_iter=n_iter,
+            tol=tol,
+            n_init=n_init,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.init = init
+
+    def _solvers(self) -> tuple[Box, Pairwise]:
+        return Box(), Pairwise()
+
+    def _start(self, observations: Observations, engine: CPU, rng: np.random.Generator) -> Descent:
+        if self.init is None:
+            pmf = random_start(observations, self.n_events, rng).pmf
+            return Descent(pmf, np.zeros((observations.n_items, self.n_events)))
+        if not isinstance(self.init, tuple) or len(self.init) != 2:
+            raise ValueError(
+                f"init must be None or (pmf, indicators), not a {type(self.init).__name__}."
+            )
+        pmf, psi = checked_parts(self.init[0], self.init[1], observations)
+        if pmf.shape[1] != self.n_events:
+            raise ValueError(f"init has {pmf.shape[1]} events, but n_events={self.n_events}.")
+        if not ((psi >= 0) & (psi <= 1)).all():
+            raise ValueError("The indicators in init must be numbers from 0 to 1.")
+        return Descent(pmf, psi.astype(np.float64))
+
+    def _keep(self, descent: Descent) -> None:
+        self._indicators: Floats = descent.codes
+
+    def _indicators_of(self, items: NDArray[Any] | slice) -> Floats:
+        return self._indicators[items]
+
+    def _psi(self) -> Floats:
+        return self._indicators
