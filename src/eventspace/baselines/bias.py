@@ -1,0 +1,102 @@
+"""User and item biases: what any model of ratings has to beat."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from eventspace.baselines.base import Baseline, read
+from eventspace.entries import Entries
+from eventspace.parameters import check_number
+
+Floats = NDArray[np.float64]
+
+
+class BiasModel(Baseline):
+    """p_ui = mean + b_i + b_u, cut off at zero and one, with damped means as biases.
+
+    b_i is the sum of the item's p - mean over (their weight + ``damping``), and b_u that of the
+    user's p - mean - b_i. What is unknown or unrated has a bias of zero.
+
+    Parameters
+    ----------
+    damping : float, default 5.0
+        How strongly a bias is drawn to zero, in ratings.
+
+    Attributes
+    ----------
+    mean_ : float
+        The (weighted) mean of all entries.
+    user_bias_, item_bias_ : arrays
+        The biases, in probability.
+    error_ : float
+        The (weighted) squared error over the observed entries.
+    observations_ : Observations
+        What was learnt from.
+    """
+
+    def __init__(self, damping: float = 5.0) -> None:
+        self.damping = damping
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored."""
+        check_number("damping", self.damping)
+        observations = read(X)
+        by_user, by_item = observations.by_user, observations.by_item
+        weight = by_user.weight if observations.weighted else None
+        self.mean_ = float(np.average(by_user.value.astype(np.float64), weights=weight))
+        self.item_bias_ = self._biases(by_item, np.zeros(observations.n_users))
+        self.user_bias_ = self._biases(by_user, self.item_bias_)
+        self.observations_, self.pmf_ = observations, self._rows(self.user_bias_)
+        u, i, p = observations.coo()
+        self.error_ = float(
+            np.average(np.square(self._predict_positions(u, i) - p), weights=weight)
+            * observations.total_weight
+        )
+        self.n_features_in_ = observations.n_items
+        return self
+
+    def _biases(self, entries: Entries, others: Floats) -> Floats:
+        """The damped mean of p - mean - (the bias of the other side) in each row."""
+        n_rows = len(entries.ptr) - 1
+        rows = np.repeat(np.arange(n_rows), np.diff(entries.ptr))
+        weight = entries.weight if entries.weight.size else np.ones(len(rows))
+        rest = weight * (entries.value - self.mean_ - others[entries.index])
+        total = np.bincount(rows, weight, n_rows) + self.damping
+        sums = np.bincount(rows, rest, n_rows)
+        return np.asarray(np.divide(sums, total, out=np.zeros(n_rows), where=total > 0))
+
+    def _rows(self, user_bias: Floats) -> Floats:
+        """(mean + b_u, 1), whose product with (1, b_i) is the prediction."""
+        return np.column_stack([self.mean_ + user_bias, np.ones(len(user_bias))])
+
+    def _indicators_of(self, items: NDArray[Any] | slice) -> Floats:
+        bias = self.item_bias_[items]
+        return np.column_stack([np.ones(len(bias)), bias])
+
+    @property
+    def pmf_mean_(self) -> Floats:
+        """What stands in for an unknown user: no bias."""
+        return np.array([self.mean_, 1.0])
+
+    @property
+    def indicator_mean_(self) -> Floats:
+        """What stands in for an unknown item: no bias."""
+        return np.array([1.0, 0.0])
+
+    def transform(self, X: Any) -> Floats:
+        """(mean + b_u, 1) of each user of a table, taken as new."""
+        check_is_fitted(self)
+        return self._rows(self._biases(self._aligned(X).by_user, self.item_bias_))
+
+    def inverse_transform(self, X: Any) -> Floats:
+        """The predictions for every item under each row of ``X``, as :meth:`transform` gives it."""
+        return np.clip(super().inverse_transform(X), 0.0, 1.0)
+
+    def _products(
+        self, pmf: Floats, indicators: Floats, users: NDArray[Any], items: NDArray[Any]
+    ) -> Floats:
+        return np.clip(super()._products(pmf, indicators, users, items), 0.0, 1.0)
