@@ -1,0 +1,102 @@
+"""Matrix factorisation with binary components, of Slawski, Hein and Lutsik (2013)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace.baselines.base import Baseline, read
+from eventspace.baselines.bias import BiasModel
+from eventspace.baselines.vertices import affine_hull, nearest_vertices, select
+from eventspace.codes import pack
+from eventspace.engines.cpu import CPU
+from eventspace.indicators import Exact
+from eventspace.observations import Observations
+from eventspace.parameters import check_whole
+from eventspace.pmf import Pairwise
+from eventspace.settings import checked_threads
+
+Floats = NDArray[np.float64]
+
+MOST_EVENTS = 20  # 2^19 candidates
+POOL = 2  # candidates that are looked at more closely, for each event
+
+
+class BinaryFactorization(Baseline):
+    """Events are vertices of the cube in the affine hull of the users; PMFs are least squares.
+
+    A full table that some Kolmogorov model explains without error is factorised exactly, up to the
+    order of the events, if its PMFs span the hull and no other vertices lie in it. With noise the
+    hull is that of the leading singular vectors; of the vertices nearest to it, twice as many as
+    there are events, those are kept whose mixtures are nearest to the table. Nothing is iterated.
+
+    The method needs a full table. Where entries are missing, the predictions of a
+    :class:`BiasModel` stand in for them when the hull and its vertices are sought; the PMFs are
+    then fitted to the observed entries only. The table is held as users x items.
+
+    Parameters
+    ----------
+    n_events : int, default 8
+        D, the number of elementary events, 1 to 20: 2^(D - 1) candidates are tried.
+    n_jobs : int or None, default -1
+        Threads of the pmf step; the result does not depend on it.
+
+    Attributes
+    ----------
+    pmf_ : array of users x events
+        The PMFs.
+    codes_ : uint64 array of items x 1
+        The sets, packed; ``indicators_`` is the same as bools. Where the hull has fewer vertices
+        than ``n_events``, the last events are in no item's set.
+    distance_ : array of events
+        How far each vertex is from the hull: the root mean square over the items. Zero, but for
+        rounding, where the factorisation is exact.
+    gap_ : array of users
+        The duality gap of each user's solve.
+    error_ : float
+        The (weighted) squared error over the observed entries.
+    observations_ : Observations
+        What was learnt from.
+    """
+
+    def __init__(self, n_events: int = 8, *, n_jobs: int | None = -1) -> None:
+        self.n_events = n_events
+        self.n_jobs = n_jobs
+
+    def _engine(self) -> CPU:
+        check_whole("n_events", self.n_events, 1, MOST_EVENTS)
+        return CPU(Exact(), Pairwise(), n_threads=checked_threads(self))
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored."""
+        engine, observations = self._engine(), read(X)
+        table = filled(observations)
+        vertices, distance = nearest_vertices(
+            affine_hull(table, self.n_events), POOL * self.n_events
+        )
+        chosen = select(table, vertices, self.n_events)
+        indicators = np.zeros((observations.n_items, self.n_events), dtype=np.bool_)
+        indicators[:, : len(chosen)] = vertices[chosen].T
+        self.distance_ = np.zeros(self.n_events)
+        self.distance_[: len(chosen)] = np.sqrt(distance[chosen] / observations.n_items)
+        self.codes_ = pack(indicators)
+        pmf = np.full((observations.n_users, self.n_events), 1.0 / self.n_events)
+        solved = engine.update_pmfs(observations.by_user, pmf, self.codes_[:, 0], pmf[0])
+        self.observations_, self.pmf_, self.gap_ = observations, solved.pmf, solved.gap
+        self.error_ = float(solved.error.sum())
+        self.pmf_[np.diff(observations.by_user.ptr) == 0] = self.pmf_mean_
+        self.n_features_in_ = observations.n_items
+        return self
+
+
+def filled(observations: Observations) -> Floats:
+    """The table, users x items, with the predictions of biases where entries are missing."""
+    u, i, p = observations.coo()
+    full = observations.n_observed == observations.n_users * observations.n_items
+    table = np.empty((observations.n_users, observations.n_items))
+    if not full:
+        table[:] = BiasModel().fit(observations).predict()
+    table[u, i] = p
+    return table
