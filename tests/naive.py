@@ -77,6 +77,20 @@ def simplex_minimum(Q: Floats, r: Floats) -> float:
     return best
 
 
+def box_minimum(S: Floats, v: Floats) -> float:
+    """(Q2) over [0, 1]^D by trying every face: some coordinates at 0, some at 1, the rest free."""
+    best = np.inf
+    for face in itertools.product((0.0, 1.0, None), repeat=len(v)):
+        free = np.array([end is None for end in face])
+        psi = np.array([0.0 if end is None else end for end in face])
+        if free.any():
+            right = v[free] - S[np.ix_(free, ~free)] @ psi[~free]
+            psi[free] = np.linalg.lstsq(S[np.ix_(free, free)], right, rcond=None)[0]
+        if psi.min() >= -1e-12 and psi.max() <= 1 + 1e-12:
+            best = min(best, g(S, v, psi))
+    return best
+
+
 def frank_wolfe(Q: Floats, r: Floats, theta: Floats, steps: int, rule: str) -> Floats:
     """The paper's Frank-Wolfe procedure, with the chosen step."""
     for k in range(1, steps + 1):
@@ -141,3 +155,33 @@ def hasse(A: NDArray) -> list[tuple[int, int]]:
         for j, i in strict
         if not any(A[k, j] and A[i, k] for k in range(n) if k not in (i, j))
     ]
+
+
+def lloyd(p: Floats, labels: NDArray, D: int, iterations: int) -> tuple[NDArray, Floats]:
+    """K-means of the columns of a table over what is not NaN: labels and centres, users x D."""
+    n_users, n_items = p.shape
+    centres = np.empty((n_users, D))
+    for step in range(iterations + 1):
+        if step:
+            for i in range(n_items):
+                costs = [np.nansum((p[:, i] - centres[:, d]) ** 2) for d in range(D)]
+                if min(costs) < costs[labels[i]]:
+                    labels[i] = int(np.argmin(costs))
+        for u in range(n_users):
+            for d in range(D):
+                mine = p[u, (labels == d) & ~np.isnan(p[u])]
+                centres[u, d] = mine.mean() if mine.size else np.nanmean(p[u])
+    return labels, centres
+
+
+def hull_vertices(table: Floats) -> set[tuple[int, ...]]:
+    """The vertices of the cube in the affine hull of the rows, by trying every one of them."""
+    n_items = table.shape[1]
+    system = np.vstack([table.T, np.ones(len(table))])
+    found = set()
+    for vertex in itertools.product((0, 1), repeat=n_items):
+        right = np.append(vertex, 1.0)
+        mix = np.linalg.lstsq(system, right, rcond=1e-5)[0]
+        if np.abs(system @ mix - right).max() < 1e-4:
+            found.add(vertex)
+    return found

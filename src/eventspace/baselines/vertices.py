@@ -1,7 +1,7 @@
 """Binary vertices of an affine hull: Slawski, Hein and Lutsik (2013), algorithms 1 and 3.
 
 If P = theta psi' with PMFs in the rows of theta, then every row of P lies in the affine hull of the
-D columns of psi, which are vertices of the cube {0, 1}^items. The hull has at most D - 1 dimensions,
+D columns of psi, which are vertices of the cube {0, 1}^items. It has at most D - 1 dimensions,
 so that a point of it is given by its values on D - 1 items that are independent: the vertices in it
 are among 2^(D - 1) points, however many items there are.
 """
