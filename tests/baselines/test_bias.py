@@ -26,6 +26,14 @@ def test_biases_are_damped_means(ratings) -> None:
     )
 
 
+def test_what_is_unknown_has_no_bias(ratings) -> None:
+    model = BiasModel().fit(ratings)
+    p = model.predict((["zoe", "u3", "zoe"], ["i5", "?", "?"]), unknown="population")
+    u, i = model.user_ids_.tolist().index("u3"), model.item_ids_.tolist().index("i5")
+    expected = model.mean_ + np.array([model.item_bias_[i], model.user_bias_[u], 0.0])
+    np.testing.assert_allclose(p, expected)
+
+
 def test_predictions_stay_on_the_scale_wherever_they_are_asked_for() -> None:
     table = np.array([[1.0, 1.0, np.nan], [1.0, 0.0, 0.0], [np.nan, 0.0, 0.0]])
     model = BiasModel(damping=0.0).fit(table)
@@ -48,8 +56,10 @@ def test_additive_tables_are_found_without_damping() -> None:
     model = BiasModel(damping=0.0).fit(table)
     np.testing.assert_allclose(model.predict(), table, atol=1e-6)
     weight = rng.random(table.shape) + 0.1
-    weighted = BiasModel(damping=0.0).fit(Observations.from_wide(table, weight=weight))
+    weighted = BiasModel(damping=9.0).fit(Observations.from_wide(table, weight=weight))
     assert weighted.mean_ == pytest.approx(np.average(table, weights=weight), abs=1e-6)
+    error = np.square(weighted.predict() - table)
+    assert weighted.error_ == pytest.approx((weight * error).sum(), abs=1e-5)
     twice = np.vstack([table, table[:4]]) ** 2
     weight = np.repeat([2.0, 1.0], [4, 5])[:, None] * np.ones_like(table)
     weighted = BiasModel(damping=2.0).fit(Observations.from_wide(table**2, weight=weight))

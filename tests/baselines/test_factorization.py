@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from eventspace import KolmogorovModel, Observations
@@ -17,6 +17,7 @@ def as_sets(indicators) -> set[tuple[int, ...]]:
     return {tuple(column) for column in np.asarray(indicators, dtype=int).T.tolist()}
 
 
+@example(6, 2**32 - 1, 5.0)  # elimination alone drops a vertex that twice as many do without
 @given(st.integers(1, 6), st.integers(0, 2**32 - 1), st.sampled_from([0.3, 1.0, 5.0]))
 @settings(max_examples=40, deadline=None)
 def test_a_planted_factorisation_is_recovered_exactly(n_events, seed, concentration) -> None:
@@ -64,8 +65,9 @@ def test_of_more_vertices_than_events_those_are_kept_that_explain_the_table() ->
         assert BinaryFactorization(3, n_jobs=1).fit(table).error_ < 1e-5
 
 
-def test_selection_drops_what_costs_least() -> None:
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(8))
+def test_selection_is_the_better_of_the_nearest_and_of_elimination(seed: int) -> None:
+    rng = np.random.default_rng(seed)
     vertices, table = rng.random((6, 12)) < 0.5, rng.random((15, 12))
 
     def cost(rows) -> float:
@@ -73,10 +75,36 @@ def test_selection_drops_what_costs_least() -> None:
         theta = np.full((15, len(T)), 1 / len(T))
         return float(Pairwise(tol=1e-12)((T @ T.T)[None], table @ T.T, theta)[0].sum())
 
-    kept = list(range(6))
-    while len(kept) > 3:
-        kept = min(([k for k in kept if k != out] for out in kept), key=cost)
-    assert select(table, vertices, 3).tolist() == kept
+    left = list(range(6))
+    while len(left) > 3:
+        left = min(([k for k in left if k != out] for out in left), key=cost)
+    assert select(table, vertices, 3).tolist() == min([0, 1, 2], left, key=cost)
+
+
+def test_the_hull_is_the_nearest_of_its_dimension() -> None:
+    table = np.random.default_rng(0).random((20, 12))
+    hull = affine_hull(table, 5)
+    assert hull.Z.shape == (12, 4)
+    np.testing.assert_allclose(hull.Z[hull.chosen], np.eye(4), atol=1e-9)
+    rest = (table - hull.origin).T
+    rest -= hull.Z @ np.linalg.lstsq(hull.Z, rest, rcond=None)[0]
+    sizes = np.linalg.svd(table - table.mean(axis=0))[1]
+    assert np.square(rest).sum() == pytest.approx(np.square(sizes[4:]).sum())
+
+
+def test_much_noise_is_met_by_a_choice_among_more_vertices() -> None:
+    errors = {"nearest": 0.0, "chosen": 0.0}
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        theta, psi = rng.dirichlet(np.ones(6), 20), rng.random((40, 6)) < 0.5
+        noisy = np.clip(theta @ psi.T + 0.15 * rng.standard_normal((20, 40)), 0, 1)
+        nearest, _ = nearest_vertices(affine_hull(noisy, 6), 6)
+        T = nearest.astype(float)
+        pmf = np.full((20, 6), 1 / 6)
+        cost, _ = Pairwise()((T @ T.T)[None], noisy @ T.T, pmf)
+        errors["nearest"] += cost.sum() + np.square(noisy).sum()
+        errors["chosen"] += BinaryFactorization(6, n_jobs=1).fit(noisy).error_
+    assert errors["chosen"] < 0.9 * errors["nearest"]
 
 
 def test_noise_is_met_by_the_nearest_vertices() -> None:

@@ -22,6 +22,7 @@ from eventspace.baselines import (
     OneHotModel,
 )
 from eventspace.baselines.base import Alternating
+from eventspace.engines.cpu import CPU
 from tests.test_public import _declared, public
 
 EVERY = [
@@ -175,6 +176,21 @@ def test_the_same_seed_gives_the_same_model_on_any_number_of_threads(ratings, ba
     np.testing.assert_array_equal(one.indicators_, two.indicators_)
     other = clone(baseline).set_params(random_state=1).fit(ratings)
     assert not np.array_equal(one.pmf_, other.pmf_)
+
+
+@alternating
+def test_an_interrupt_is_passed_on(ratings, baseline, monkeypatch) -> None:
+    update, calls = CPU.update_indicators, []
+
+    def interrupted(self, *args):
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return update(self, *args)
+
+    monkeypatch.setattr(CPU, "update_indicators", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        clone(baseline).set_params(tol=0.0).fit(ratings)
 
 
 @pytest.mark.parametrize(

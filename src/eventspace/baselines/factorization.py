@@ -29,8 +29,9 @@ class BinaryFactorization(Baseline):
 
     A full table that some Kolmogorov model explains without error is factorised exactly, up to the
     order of the events, if its PMFs span the hull and no other vertices lie in it. With noise the
-    hull is that of the leading singular vectors; of the vertices nearest to it, twice as many as
-    there are events, those are kept whose mixtures are nearest to the table. Nothing is iterated.
+    hull is that of the leading singular vectors. Either the vertices nearest to it are kept, as in
+    the original, or those that are left of twice as many when one after another is dropped,
+    whichever explain the table better. Nothing is iterated.
 
     The method needs a full table. Where entries are missing, the predictions of a
     :class:`BiasModel` stand in for them when the hull and its vertices are sought; the PMFs are

@@ -62,20 +62,33 @@ def nearest_vertices(hull: Hull, n: int) -> tuple[Bits, Floats]:
 
 
 def select(table: Floats, vertices: Bits, n_events: int) -> NDArray[np.int64]:
-    """Which ``n_events`` of the vertices have mixtures nearest to the rows of a table.
+    """Which ``n_events`` of the vertices, the nearest first, have mixtures nearest to the rows.
 
-    From all of them those go, one after another, without which the least squares are least.
+    The nearest ones, or those that are left when one after another goes without which the least
+    squares are least; whichever explain the table better. Where the nearest lie in the hull they
+    do, but elimination may lose one of them: a larger pool can do without it.
     """
     T = vertices.astype(np.float64)
     G, H, solve = T @ T.T, table @ T.T, Pairwise()
-    kept = np.arange(len(T))
-    pmf = np.full((len(table), len(T)), 1.0 / len(T))
-    while len(kept) > n_events:
-        trials = []
-        for k in range(len(kept)):
-            rest = np.delete(kept, k)
-            theta = np.delete(pmf, k, axis=1) + pmf[:, k : k + 1] / len(rest)
-            cost, _ = solve(G[np.ix_(rest, rest)][None], H[:, rest], theta)
-            trials.append((float(cost.sum()), rest, theta))
-        _, kept, pmf = min(trials, key=lambda trial: trial[0])
-    return kept
+
+    def mixed(rows: NDArray[np.int64], pmf: Floats) -> tuple[float, NDArray[np.int64], Floats]:
+        cost, _ = solve(G[np.ix_(rows, rows)][None], H[:, rows], pmf)
+        return float(cost.sum()), rows, pmf
+
+    def evenly(rows: NDArray[np.int64]) -> Floats:
+        return np.full((len(table), len(rows)), 1.0 / len(rows))
+
+    nearest = np.arange(min(n_events, len(T)))
+    left = np.arange(len(T))
+    pmf = evenly(left)
+    while len(left) > n_events:
+        trials = (
+            mixed(np.delete(left, k), np.delete(pmf, k, axis=1) + pmf[:, [k]] / (len(left) - 1))
+            for k in range(len(left))
+        )
+        _, left, pmf = min(trials, key=_cost)
+    return min(mixed(nearest, evenly(nearest)), mixed(left, pmf), key=_cost)[1]
+
+
+def _cost(trial: tuple[float, NDArray[np.int64], Floats]) -> float:
+    return trial[0]
