@@ -1,7 +1,7 @@
 """The same on the other MovieLens tables: latest-small and 1M, four fifths to learn from.
 
-SVD++ is left out: a fit takes minutes on these, tuning it over an hour. So is the choice of a single
-model on 1M; and the posterior has four chains there, not eight.
+SVD++ is left out: a fit takes minutes on these, tuning it over an hour. So is, on 1M, the choice of
+a single model; and the posterior has four chains there, not eight.
 
     python -m benchmarks.accuracy_movielens
 """
