@@ -1,7 +1,7 @@
 """The same on the other MovieLens tables: latest-small and 1M, four fifths to learn from.
 
-SVD++ is left out: a fit takes minutes on these, tuning it over an hour. So is, on 1M, the choice of
-a single model; and the posterior has four chains there, not eight.
+SVD++ is left out: a fit takes minutes on these, tuning it over an hour; and the choice of a single
+model likewise. On 1M the posterior has four chains, not eight.
 
     python -m benchmarks.accuracy_movielens
 """
@@ -19,11 +19,11 @@ SMALL, LARGE = "latest-small", "ML-1M"
 
 def main() -> None:
     """Print and publish the table."""
-    methods = {name: options for name, options in (PEERS | OURS).items() if name != SVDPP}
+    left_out = (SVDPP, SINGLE)
+    methods = {name: options for name, options in (PEERS | OURS).items() if name not in left_out}
     warm_up(methods)
     results = compare([(SMALL, data.random_split(data.movielens_small()))], methods)
-    quick = {name: options for name, options in methods.items() if name != SINGLE}
-    quick[POSTERIOR] = {"": ours(KolmogorovPosterior, n_chains=4)}
+    quick = methods | {POSTERIOR: {"": ours(KolmogorovPosterior, n_chains=4)}}
     results += compare([(LARGE, data.random_split(data.movielens_1m()))], quick)
     rows = []
     for method in methods:
