@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -20,7 +19,7 @@ from eventspace.engines.cpu import CPU
 from eventspace.entries import Entries
 from eventspace.evidence import Evidence, held_out_evidence, liked_from
 from eventspace.files import load_model, save_model
-from eventspace.folding import News, news
+from eventspace.folding import News
 from eventspace.indicators import Exact
 from eventspace.model import KolmogorovModel
 from eventspace.observations import Observations
@@ -60,7 +59,7 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
     That is one model with the events of all: every prediction, event and explanation of a single
     model holds for it, word by word. But its events are hundreds: to read one, or an explanation,
     :meth:`to_model` with few events is better. How the samples come about is for those who inherit
-    to say, and how one of them takes in new users and items (:meth:`_folded`).
+    to say, and how one of them takes in new users and items (see :meth:`_fold`).
     """
 
     pmf_: Floats  # users x (samples x events)
@@ -144,16 +143,15 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
         if who.size and who[0] < 0:
             pmf[0] = self.pmf_mean_ * self.n_samples_
         anyone, anything = users < 0, self._unsaid(what)[i]
-        known = not (anyone.any() or anything.any())
-        everyone, everything = self._rated() if not known else (pmf, np.empty(0))
+        population = self._rated() if anyone.any() or anything.any() else None
         for events, psi in self._indicators_by_sample(what):
             theta = pmf[:, events]
             p = dot_products(theta, psi, u, i)
             total += p
-            if known:
+            if population is None:
                 square += p * p
             else:
-                P, S = mean_square(everyone[:, events]), mean_square(everything[:, events])
+                P, S = (mean_square(rows[:, events]) for rows in population)
                 of_anyone = np.einsum("id,de,ie->i", psi, P, psi)[i]
                 of_anything = np.einsum("ud,de,ue->u", theta, S, theta)[u]
                 both = np.where(anything, np.sum(P * S), of_anyone)
@@ -227,16 +225,6 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
             p += pmf[:, events] @ psi.T
         return p
 
-    def fold_in(self, X: Any) -> Self:
-        """Add the new users and the new items of a table, without touching the rest.
-
-        Each entry needs a new user and a known item, or a known user and a new item. A known item
-        that nobody had rated is taken as a new one.
-        """
-        check_is_fitted(self)
-        new = news(self.observations_, X)
-        return self._fold(new, partial(self._folded, new))
-
     def _fold(
         self, new: News, folded: Callable[[Floats, Bits, np.random.Generator], Folded]
     ) -> Self:
@@ -260,10 +248,6 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
         variance = np.mean([f.variance for f in found], axis=0)
         self.noise_ = np.append(self.noise_, np.sqrt(variance))
         return self
-
-    def _folded(self, new: News, pmf: Floats, bits: Bits, rng: np.random.Generator) -> Folded:
-        """A sample with what is new."""
-        raise NotImplementedError
 
     def to_model(self, n_events: int | None = None) -> KolmogorovModel:
         """One model to hold and to read: with all the events, or compressed to ``n_events``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from eventspace.average import Average, Bits, Floats, Folded
 from eventspace.codes import WORD, pack, unpack
 from eventspace.engines.cpu import CPU
-from eventspace.folding import News
+from eventspace.folding import News, news
 from eventspace.indicators import Exact
-from eventspace.observations import Observations
+from eventspace.observations import to_learn_from
 from eventspace.parameters import check_number, check_whole
 from eventspace.pmf import Pairwise
 from eventspace.randomness import streams
@@ -116,9 +117,7 @@ class KolmogorovEnsemble(Average):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the models from a table: anything that ``Observations.of`` reads."""
         self._check()
-        observations = Observations.of(X)
-        if not observations.n_observed:
-            raise ValueError("Nothing is observed: there is no entry to learn from.")
+        observations = to_learn_from(X)
         random = check_random_state(self.random_state)
         parts = folds(observations, HELD_OUT, random)
         self.seed_ = int(random.randint(2**31))
@@ -157,6 +156,16 @@ class KolmogorovEnsemble(Average):
         for name in ("pmf_penalty", "indicator_penalty"):
             if getattr(self, name) != "auto":
                 check_number(name, getattr(self, name))
+
+    def fold_in(self, X: Any) -> Self:
+        """Add the new users and the new items of a table, without touching the rest.
+
+        Each entry needs a new user and a known item, or a known user and a new item. A known item
+        that nobody had rated is taken as a new one.
+        """
+        check_is_fitted(self)
+        new = news(self.observations_, X)
+        return self._fold(new, partial(self._folded, new))
 
     def _folded(self, new: News, pmf: Floats, bits: Bits, rng: np.random.Generator) -> Folded:
         """A new user is a convex solve, a new item an exact one; the noise is the typical one."""

@@ -20,7 +20,7 @@ from eventspace.engines.cpu import CPU, Pmfs
 from eventspace.entries import Entries
 from eventspace.files import load_model, save_model
 from eventspace.folding import news
-from eventspace.observations import Observations
+from eventspace.observations import Observations, to_learn_from
 from eventspace.prediction import Prediction, checked_parts, squared_error
 from eventspace.progress import bar
 from eventspace.proving import Proving
@@ -142,9 +142,7 @@ class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # 
         the path of a CSV or Parquet file. ``y`` is ignored.
         """
         engine = settings.checked_engine(self)
-        observations = Observations.of(X)
-        if not observations.n_observed:
-            raise ValueError("Nothing is observed: there is no entry to learn from.")
+        observations = to_learn_from(X)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         starts, n_starts = self._starts(observations, rng)
         best: Descent | None = None

@@ -278,6 +278,14 @@ class Observations:
         return _build(columns, scale, "error")
 
 
+def to_learn_from(X: Any) -> Observations:
+    """The observations in a table, of which there must be some."""
+    observations = Observations.of(X)
+    if not observations.n_observed:
+        raise ValueError("Nothing is observed: there is no entry to learn from.")
+    return observations
+
+
 def _build(columns: Columns, option: ScaleOption, duplicates: Duplicates) -> Observations:
     """Check the columns, scale the values and put the entries in both orders."""
     if duplicates not in ("error", "mean", "last"):

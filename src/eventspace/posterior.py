@@ -18,7 +18,7 @@ from eventspace.folding import News, news
 from eventspace.gibbs.folding import Folding
 from eventspace.gibbs.sampler import Draws, Sampler
 from eventspace.indicators import Exact
-from eventspace.observations import Observations
+from eventspace.observations import Observations, to_learn_from
 from eventspace.parameters import check_choice, check_number, check_whole
 from eventspace.pmf import Pairwise
 from eventspace.settings import checked_threads
@@ -132,9 +132,7 @@ class KolmogorovPosterior(Average):
         DataFrame with the ids in its index, or in its first column.
         """
         self._check()
-        observations = Observations.of(X)
-        if not observations.n_observed:
-            raise ValueError("Nothing is observed: there is no entry to learn from.")
+        observations = to_learn_from(X)
         of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
         of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
         if (of_users.names.size or of_items.names.size) and not self.informed:
@@ -149,7 +147,7 @@ class KolmogorovPosterior(Average):
             checked_threads(self),
             self.verbose,
         )
-        weighed = observations.with_unit_weight(observations.total_weight / observations.n_observed)
+        weighed = observations.with_unit_weight(mean_weight(observations))
         rngs = np.random.default_rng(self.seed_).spawn(self.n_chains)
         each = max(1, -(-self.n_draws * self.n_chains // self.n_samples))  # one draw in so many
         self._keep(observations, sampler.sample(weighed, rngs, self.n_warmup, self.n_draws, each))
@@ -200,7 +198,7 @@ class KolmogorovPosterior(Average):
         of_items = Attributes(self.item_attribute_names_, self.item_attributes_)
         of_users = of_users.extended(user_attributes, new.merged.user_ids, "user_attributes")
         of_items = of_items.extended(item_attributes, new.merged.item_ids, "item_attributes")
-        unit = self._unit_weight()
+        unit = mean_weight(self.observations_)
         scaled = new._replace(
             entries=new.entries.with_unit_weight(unit), merged=new.merged.with_unit_weight(unit)
         )
@@ -209,14 +207,10 @@ class KolmogorovPosterior(Average):
         self._keep_attributes(of_users, of_items)
         return self
 
-    def _unit_weight(self) -> float:
-        """What the weights are measured in, so that noise is that of a typical observation."""
-        return self.observations_.total_weight / self.observations_.n_observed
-
     def _unsaid(self, items: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(items < 0)  # the unrated are drawn, too: from what is expected of them
 
-    def _folded(  # type: ignore[override]
+    def _folded(
         self,
         new: News,
         of_users: Floats,
@@ -287,3 +281,8 @@ class KolmogorovPosterior(Average):
             f"{np.quantile(rhat, 0.95, method='higher'):.2f}), worth {np.median(size):,.0f} "
             "independent draws"
         )
+
+
+def mean_weight(observations: Observations) -> float:
+    """What weights are measured in, so that noise is that of a typical observation."""
+    return observations.total_weight / observations.n_observed

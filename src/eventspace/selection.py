@@ -20,7 +20,7 @@ from eventspace.codes import Codes
 from eventspace.engines.cpu import Pmfs
 from eventspace.entries import Entries
 from eventspace.model import KolmogorovModel
-from eventspace.observations import Observations
+from eventspace.observations import Observations, to_learn_from
 from eventspace.progress import bar
 from eventspace.splits import Fold, folds
 from eventspace.summary import Summary
@@ -125,9 +125,7 @@ class KolmogorovModelCV(KolmogorovModel):
             settings.checked_engine(self._model(0, *values))
         penalties.sort(reverse=True)
         patience = PATIENCE if isinstance(self.pmf_penalty, str) else len(penalties)
-        observations = Observations.of(X)
-        if not observations.n_observed:
-            raise ValueError("Nothing is observed: there is no entry to learn from.")
+        observations = to_learn_from(X)
         if isinstance(self.n_events, str):
             events = [n for n in events if n <= max(events[0], observations.n_items)]
         random = check_random_state(self.random_state)

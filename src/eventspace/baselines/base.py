@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from eventspace.codes import WORD
 from eventspace.descent import Descent, descend, new_pmfs, population_centre
 from eventspace.engines.cpu import CPU
-from eventspace.observations import Observations
+from eventspace.observations import Observations, to_learn_from
 from eventspace.parameters import check_number, check_whole
 from eventspace.prediction import Prediction
 from eventspace.settings import checked_threads
@@ -26,9 +27,19 @@ class Baseline(Prediction, TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     _FOR_NEW_IDS = "Fit again with them"
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+class Solved(Baseline, ABC):
+    """Whose rows of ``pmf_`` an engine solves for, given the indicators."""
+
+    @abstractmethod
     def _engine(self) -> CPU:
         """The engine for checked parameters."""
-        raise NotImplementedError
 
     def transform(self, X: Any) -> Floats:
         """The row of ``pmf_`` that each user of a table would have, taken as new.
@@ -43,14 +54,8 @@ class Baseline(Prediction, TransformerMixin, BaseEstimator):  # type: ignore[mis
         """The indicators in the form that the engine takes."""
         return self.codes_[:, 0]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
 
-
-class Alternating(Baseline):
+class Alternating(Solved):
     """Indicators and PMFs in turn, each with a solver of its own, by the model's own descent."""
 
     def __init__(
@@ -72,13 +77,13 @@ class Alternating(Baseline):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @abstractmethod
     def _solvers(self) -> tuple[Any, Any]:
         """Of the indicator step and of the pmf step."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _start(self, observations: Observations, engine: CPU, rng: np.random.Generator) -> Descent:
         """Where a descent begins."""
-        raise NotImplementedError
 
     def _keep(self, descent: Descent) -> None:
         """Keep the indicators of the descent."""
@@ -94,7 +99,7 @@ class Alternating(Baseline):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored."""
-        engine, observations = self._engine(), read(X)
+        engine, observations = self._engine(), to_learn_from(X)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         best: Descent | None = None
         for _ in range(self.n_init):
@@ -122,11 +127,3 @@ class Alternating(Baseline):
         self.converged_ = best.converged
         self.n_features_in_ = observations.n_items
         return self
-
-
-def read(X: Any) -> Observations:
-    """The observations in a table, of which there must be some."""
-    observations = Observations.of(X)
-    if not observations.n_observed:
-        raise ValueError("Nothing is observed: there is no entry to learn from.")
-    return observations

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from eventspace.baselines.base import Baseline, read
+from eventspace.baselines.base import Baseline
 from eventspace.entries import Entries
+from eventspace.observations import to_learn_from
 from eventspace.parameters import check_number
 
 Floats = NDArray[np.float64]
@@ -44,7 +45,7 @@ class BiasModel(Baseline):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored."""
         check_number("damping", self.damping)
-        observations = read(X)
+        observations = to_learn_from(X)
         by_user, by_item = observations.by_user, observations.by_item
         weight = by_user.weight if observations.weighted else None
         self.mean_ = float(np.average(by_user.value.astype(np.float64), weights=weight))

@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace.baselines.base import Baseline, read
+from eventspace.baselines.base import Solved
 from eventspace.baselines.bias import BiasModel
 from eventspace.baselines.vertices import affine_hull, nearest_vertices, select
 from eventspace.codes import pack
 from eventspace.engines.cpu import CPU
 from eventspace.indicators import Exact
-from eventspace.observations import Observations
+from eventspace.observations import Observations, to_learn_from
 from eventspace.parameters import check_whole
 from eventspace.pmf import Pairwise
 from eventspace.settings import checked_threads
@@ -24,7 +24,7 @@ MOST_EVENTS = 20  # 2^19 candidates
 POOL = 2  # candidates that are looked at more closely, for each event
 
 
-class BinaryFactorization(Baseline):
+class BinaryFactorization(Solved):
     """Events are vertices of the cube in the affine hull of the users; PMFs are least squares.
 
     A full table that some Kolmogorov model explains without error is factorised exactly, up to the
@@ -72,7 +72,7 @@ class BinaryFactorization(Baseline):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored."""
-        engine, observations = self._engine(), read(X)
+        engine, observations = self._engine(), to_learn_from(X)
         table = filled(observations)
         vertices, distance = nearest_vertices(
             affine_hull(table, self.n_events), POOL * self.n_events
