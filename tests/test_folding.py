@@ -53,7 +53,14 @@ def draw():
     return Observations.of(columns, scale=(0, 1), users=users, items=items), pmf, bits
 
 
-def folding(draw, new: pd.DataFrame, *, concentration: float = 10.0, seed: int = 0) -> Recorded:
+def folding(
+    draw,
+    new: pd.DataFrame,
+    *,
+    correlated: bool = False,
+    concentration: float = 10.0,
+    seed: int = 0,
+) -> Recorded:
     known, pmf, bits = draw
     found = news(known, new)
     more = found.merged.n_users - N_USERS, found.merged.n_items - N_ITEMS
@@ -62,6 +69,7 @@ def folding(draw, new: pd.DataFrame, *, concentration: float = 10.0, seed: int =
         CPU(Exact(), Pairwise()),
         np.pad(pmf, ((0, more[0]), (0, 0))),
         np.pad(bits, ((0, more[1]), (0, 0))),
+        correlated,
         concentration,
         True,
         np.random.default_rng(seed),
@@ -139,7 +147,11 @@ def test_users_with_a_strong_prior_are_where_their_items_let_expect(draw) -> Non
     assert_array_equal(chain.indicators, draw[2])
 
 
-def test_users_are_drawn_to_their_ratings_and_their_noise_is_learnt(draw) -> None:
+@pytest.mark.parametrize(("correlated", "pulled"), [(False, 0.1), (True, 0.25)])
+def test_users_are_drawn_to_their_ratings_and_their_noise_is_learnt(
+    draw, correlated, pulled
+) -> None:
+    """The normal law pulls those who are not sure to the known ones, of whom none is like them."""
     bits = draw[2]
     rng = np.random.default_rng(3)
     theta = np.array([0.1, 0.1, 0.8])
@@ -153,11 +165,11 @@ def test_users_are_drawn_to_their_ratings_and_their_noise_is_learnt(draw) -> Non
             "value": np.clip(p + rng.normal(0, noise, p.shape), 0, 1).ravel(),
         }
     )
-    chain = folding(draw, table, concentration=0.01)
+    chain = folding(draw, table, correlated=correlated, concentration=0.01)
     chain.fold(PRECISION)
     quiet, loud = np.split(chain.pmf[N_USERS:], 2)
     assert_allclose(quiet.mean(axis=0), theta, atol=0.01)
-    assert np.abs(loud.mean(axis=0) - theta).max() < 0.1
+    assert np.abs(loud.mean(axis=0) - theta).max() < pulled
     of_quiet, of_loud = np.split(1 / np.sqrt(chain.precision[N_USERS:]), 2)
     assert np.quantile(of_quiet, 0.98) < 0.06 < of_loud.min()
     assert_allclose(np.median(of_loud), 0.17, atol=0.04)  # a little is cut off at 0 and 1

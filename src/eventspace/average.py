@@ -226,7 +226,7 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
         return p
 
     def _fold(
-        self, new: News, folded: Callable[[Floats, Bits, np.random.Generator], Folded]
+        self, new: News, folded: Callable[[int, Floats, Bits, np.random.Generator], Folded]
     ) -> Self:
         """Take in what is new, sample by sample; nothing is changed until all have."""
         rngs = np.random.default_rng(
@@ -235,7 +235,7 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
         found: list[Folded] = [()] * self.n_samples_  # type: ignore[list-item]
 
         def fold(k: int, pmf: Floats, bits: Bits) -> Iterator[int]:
-            found[k] = folded(pmf, bits, rngs[k])
+            found[k] = folded(k, pmf, bits, rngs[k])
             yield 1
 
         tasks = [fold(k, *sample) for k, sample in enumerate(self.samples())]

@@ -167,7 +167,9 @@ class KolmogorovEnsemble(Average):
         new = news(self.observations_, X)
         return self._fold(new, partial(self._folded, new))
 
-    def _folded(self, new: News, pmf: Floats, bits: Bits, rng: np.random.Generator) -> Folded:
+    def _folded(
+        self, new: News, k: int, pmf: Floats, bits: Bits, rng: np.random.Generator
+    ) -> Folded:
         """A new user is a convex solve, a new item an exact one; the noise is the typical one."""
         users = self._new_pmfs(new.entries.by_user.rows(new.n_users), pmf, bits)
         pmf = np.vstack([pmf, users])

@@ -42,7 +42,8 @@ class KolmogorovPosterior(Average):
         D, the number of elementary events of a draw, 1 to 64.
     concentration : float or "auto", default "auto"
         How closely PMFs follow their centres: they have Dirichlet laws with so many pseudo-counts,
-        at least 0.2 an event. "auto" draws it along with the rest.
+        at least 0.2 an event. "auto" draws it along with the rest; and every other chain has normal
+        laws instead, whose covariance is learnt.
     informed : bool, default True
         Whether the priors of an item's bits know who rated it and how many did, and that of a
         user's PMF which items were rated.
@@ -71,7 +72,7 @@ class KolmogorovPosterior(Average):
     n_samples_ : int
         How many draws are kept.
     concentration_ : float
-        The posterior mean of the concentration.
+        The posterior mean of the concentration, over the chains that have one.
     pmf_penalty_ : float
         The penalty around the mean PMF that is as strict as these laws, for :meth:`transform`.
     noise_ : array of users
@@ -138,21 +139,24 @@ class KolmogorovPosterior(Average):
         if (of_users.names.size or of_items.names.size) and not self.informed:
             raise ValueError("Attributes are for informed priors: leave them, or informed=True.")
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
-        sampler = Sampler(
-            self.n_events,
-            None if self.concentration == "auto" else float(self.concentration),
-            bool(self.informed),
-            of_users.standard(),
-            of_items.standard(),
-            checked_threads(self),
-            self.verbose,
-        )
+        sampler = self._sampler(of_users.standard(), of_items.standard())
         weighed = observations.with_unit_weight(mean_weight(observations))
         rngs = np.random.default_rng(self.seed_).spawn(self.n_chains)
         each = max(1, -(-self.n_draws * self.n_chains // self.n_samples))  # one draw in so many
         self._keep(observations, sampler.sample(weighed, rngs, self.n_warmup, self.n_draws, each))
         self._keep_attributes(of_users, of_items)
         return self
+
+    def _sampler(self, of_users: Floats, of_items: Floats) -> Sampler:
+        return Sampler(
+            self.n_events,
+            None if self.concentration == "auto" else float(self.concentration),
+            bool(self.informed),
+            of_users,
+            of_items,
+            checked_threads(self),
+            self.verbose,
+        )
 
     def _check(self) -> None:
         check_whole("n_events", self.n_events, 1, WORD)
@@ -174,7 +178,9 @@ class KolmogorovPosterior(Average):
             [unpack(drawn[:, None], self.n_events) for drawn in codes],
         )
         self.noise_ = np.sqrt(np.mean([1.0 / drawn for drawn in precision], axis=0))
-        self.concentration_ = float(np.mean([chain.concentration for chain in chains]))
+        self.concentration_ = float(
+            np.mean([drawn for chain in chains for drawn in chain.concentration])
+        )
         mass = self.pmf_mean_ * self.n_samples_
         variance = float(np.mean(mass * (1 - mass))) / (self.concentration_ + 1)  # of Dirichlet
         self.pmf_penalty_ = float(np.median(self.noise_)) ** 2 / max(variance, 1e-9)
@@ -202,8 +208,8 @@ class KolmogorovPosterior(Average):
         scaled = new._replace(
             entries=new.entries.with_unit_weight(unit), merged=new.merged.with_unit_weight(unit)
         )
-        fold = partial(self._folded, scaled, of_users.standard(), of_items.standard())
-        self._fold(new, fold)
+        sampler = self._sampler(of_users.standard(), of_items.standard())
+        self._fold(new, partial(self._folded, scaled, sampler))
         self._keep_attributes(of_users, of_items)
         return self
 
@@ -213,8 +219,8 @@ class KolmogorovPosterior(Average):
     def _folded(
         self,
         new: News,
-        of_users: Floats,
-        of_items: Floats,
+        sampler: Sampler,
+        k: int,
         pmf: Floats,
         bits: Bits,
         rng: np.random.Generator,
@@ -227,11 +233,12 @@ class KolmogorovPosterior(Average):
             CPU(Exact(), Pairwise()),
             np.pad(pmf, ((0, more_users), (0, 0))),
             np.pad(bits.astype(np.float64), ((0, more_items), (0, 0))),
+            sampler.correlated(k * len(self.cost_) // self.n_samples_),
             self.concentration_,
-            bool(self.informed),
+            sampler.informed,
             rng,
-            of_users,
-            of_items,
+            sampler.user_attributes,
+            sampler.item_attributes,
             new=new,
         )
         chain.fold(1.0 / np.square(self.noise_))

@@ -11,6 +11,7 @@ from eventspace.folding import News
 from eventspace.gibbs.chain import NOISE_SHAPE, Chain
 from eventspace.gibbs.indicators import draw_indicators
 from eventspace.gibbs.pmf import draw_pmfs, draw_precisions
+from eventspace.gibbs.priors import PMFLaw
 
 Floats = NDArray[np.float64]
 
@@ -37,16 +38,17 @@ class Folding(Chain):
         # what a new item is like is not known yet: like the mean, it speaks for no event
         self.indicators[self.new.items] = self.indicators[self._rated_items].mean(axis=0)
         if first < len(self.pmf):
-            self._draw_users(self.pseudo_counts()[first:])
+            self._draw_users(self.pmf_law())
         if self.new.items.size:
             for _ in range(PRIOR_STEPS):
                 log_odds = self.log_odds()
             self._draw_items(log_odds[self.new.items])
 
-    def _draw_users(self, expected: Floats) -> None:
-        by_user = self.new.entries.by_user.rows(self.new.n_users)
-        pmf, precision = self.pmf[self.new.n_users :], self.precision[self.new.n_users :]
-        seeds, counts = self._user_seeds[self.new.n_users :], np.diff(by_user.ptr).astype(float)
+    def _draw_users(self, law: PMFLaw) -> None:
+        first = self.new.n_users
+        by_user = self.new.entries.by_user.rows(first)
+        pmf, precision, seeds = self.pmf[first:], self.precision[first:], self._user_seeds[first:]
+        expected, b, n_rated = law.counts[first:], law.b[first:], np.diff(by_user.ptr).astype(float)
         pmf[:] = expected / expected.sum(axis=1, keepdims=True)
 
         def step(rows: slice, Q: Floats, r: Floats, energy: Floats) -> None:
@@ -55,9 +57,10 @@ class Folding(Chain):
                 Q = np.repeat(Q, len(theta), axis=0)
             for _ in range(SWEEPS):
                 tau = draw_precisions(
-                    Q, r, energy, counts[rows], theta, NOISE_SHAPE, self.noise_rate, of
+                    Q, r, energy, n_rated[rows], theta, NOISE_SHAPE, self.noise_rate, of
                 )
-                draw_pmfs(Q * tau[:, None, None], r * tau[:, None], expected[rows], theta, of)
+                A, linear = Q * tau[:, None, None] + law.A, r * tau[:, None] + b[rows]
+                draw_pmfs(A, linear, expected[rows], theta, of)
             precision[rows] = tau
 
         self.engine.each_chunk(by_user, self.indicators, step)

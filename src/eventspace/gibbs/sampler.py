@@ -13,7 +13,7 @@ from eventspace.codes import Codes, pack, unpack
 from eventspace.descent import descend, random_start
 from eventspace.engines.cpu import CPU
 from eventspace.gibbs.chain import Chain
-from eventspace.indicators import Exact
+from eventspace.indicators import Local
 from eventspace.observations import Observations
 from eventspace.pmf import Pairwise
 from eventspace.prediction import dot_products, squared_error
@@ -21,7 +21,9 @@ from eventspace.together import run_together
 
 Floats = NDArray[np.float64]
 
-START_PENALTY, START_ITERATIONS = 3.0, 5  # of the descents that chains start from
+START_PENALTIES = (30.0, 10.0, 3.0)  # down which the descents go that chains start from
+START_ITERATIONS = 5  # at each of them
+START_SOLVER = Local(3)
 START_SHARE = 0.02  # of the mass, which is spread over all events: none is out of the question
 WATCHED = 200  # observed entries whose predictions the diagnostics follow
 
@@ -42,7 +44,7 @@ class Sampler:
     """Chains of models with so many events, on so many threads."""
 
     n_events: int
-    concentration: float | None  # None: drawn along
+    concentration: float | None  # None: drawn along, and every other chain is a correlated one
     informed: bool
     user_attributes: Floats
     item_attributes: Floats
@@ -62,8 +64,8 @@ class Sampler:
         u, i, p = observations.coo()
         at = np.linspace(0, len(p) - 1, min(WATCHED, len(p))).astype(np.int64)
 
-        def sweeps(rng: np.random.Generator, draws: Draws) -> Iterator[int]:
-            chain = self._start(observations, rng)
+        def sweeps(k: int) -> Iterator[int]:
+            chain, draws = self._start(observations, rngs[k], self.correlated(k)), found[k]
             for sweep in range(n_warmup + n_draws):
                 chain.sweep()
                 drawn = sweep - n_warmup
@@ -74,25 +76,34 @@ class Sampler:
                         draws.pmf.append(chain.pmf.copy())
                         draws.codes.append(pack(chain.indicators > 0.5)[:, 0])
                         draws.precision.append(chain.precision.copy())
-                        draws.concentration.append(chain.concentration)
+                        if not chain.correlated:
+                            draws.concentration.append(chain.concentration)
                 yield sweep + 1
 
-        chains = [sweeps(rng, draws) for rng, draws in zip(rngs, found, strict=True)]
+        chains = [sweeps(k) for k in range(len(rngs))]
         run_together("sweeps", chains, n_warmup + n_draws, self.n_threads, self.show)
         return found
 
-    def _start(self, observations: Observations, rng: np.random.Generator) -> Chain:
-        engine = CPU(Exact(), Pairwise(), 0.0, START_PENALTY)
-        descent = descend(
-            random_start(observations, self.n_events, rng),
-            observations,
-            engine,
-            prior="mean",
-            n_iter=START_ITERATIONS,
-            tol=0.0,
-            rng=rng,
-            on_iteration=lambda now: None,
-        )
+    def correlated(self, chain: int) -> bool:
+        """Which of the two laws of PMFs a chain has: their average is better than either."""
+        return self.concentration is None and chain % 2 == 1
+
+    def _start(
+        self, observations: Observations, rng: np.random.Generator, correlated: bool
+    ) -> Chain:
+        descent = random_start(observations, self.n_events, rng)
+        for penalty in START_PENALTIES:
+            engine = CPU(START_SOLVER, Pairwise(), 0.0, penalty)
+            descent = descend(
+                descent,
+                observations,
+                engine,
+                prior="mean",
+                n_iter=START_ITERATIONS,
+                tol=0.0,
+                rng=rng,
+                on_iteration=lambda now: None,
+            )
         bits = unpack(descent.codes[:, None], self.n_events).astype(np.float64)
         pmf = (1 - START_SHARE) * descent.pmf + START_SHARE / self.n_events
         return Chain(
@@ -100,6 +111,7 @@ class Sampler:
             engine,
             pmf,
             bits,
+            correlated,
             self.concentration,
             self.informed,
             rng,
