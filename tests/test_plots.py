@@ -12,7 +12,15 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.text import Annotation
 
-from eventspace import KolmogorovModelCV, metrics, plots
+from eventspace import (
+    KolmogorovEnsemble,
+    KolmogorovModel,
+    KolmogorovModelCV,
+    KolmogorovPosterior,
+    Observations,
+    metrics,
+    plots,
+)
 
 mpl.use("Agg")
 
@@ -108,3 +116,104 @@ def test_without_matplotlib_there_is_a_remedy(monkeypatch) -> None:
 def test_matplotlib_is_imported_only_to_draw() -> None:
     code = "import sys, eventspace.plots; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.fixture
+def model(ratings) -> KolmogorovModel:
+    return KolmogorovModel(4, random_state=0).fit(ratings)
+
+
+def test_the_descent_is_the_history(model) -> None:
+    ax = plots.descent(model, label="one")
+    (label, line), *others = curves(ax).items()
+    assert not others
+    assert label.startswith("one: ")
+    np.testing.assert_array_equal(line[:, 0], np.arange(1, model.n_iter_ + 1))
+    np.testing.assert_array_equal(line[:, 1], model.history_)
+    assert plots.descent(model, ax, label="two") is ax
+    assert len({line.get_color() for line in ax.lines}) == 2
+
+
+def test_what_has_no_descent_says_so(ratings) -> None:
+    quick = {"n_chains": 1, "n_warmup": 1, "n_draws": 4, "random_state": 0}
+    posterior = KolmogorovPosterior(2, **quick).fit(ratings)
+    with pytest.raises(TypeError, match=r"KolmogorovPosterior is no descent: its diagnostics\(\)"):
+        plots.descent(posterior)
+    ensemble = KolmogorovEnsemble(2, n_models=2, random_state=0).fit(ratings)
+    with pytest.raises(TypeError, match="KolmogorovEnsemble has no single descent"):
+        plots.descent(ensemble)
+
+
+def test_the_map_of_pmfs_has_each_users_row(model) -> None:
+    users = model.user_ids_[[3, 0, 2]]
+    ax = plots.pmfs(model, users=users)
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert sorted(names) == sorted(str(user) for user in users)
+    for name, row in zip(names, ax.images[0].get_array(), strict=True):
+        at = [str(user) for user in model.user_ids_].index(name)
+        np.testing.assert_allclose(row, model.pmf_[at])
+
+
+def test_the_map_of_indicators_has_each_items_row_and_twins_are_neighbours(model) -> None:
+    ax = plots.indicators(model)
+    rows = np.asarray(ax.images[0].get_array())
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    for name, row in zip(names, rows, strict=True):
+        at = [str(item) for item in model.item_ids_].index(name)
+        np.testing.assert_array_equal(row, model.indicators_[at])
+    changes = (rows[1:] != rows[:-1]).any(axis=1).sum()
+    assert changes == len(np.unique(rows, axis=0)) - 1  # each set in one piece
+
+
+def test_a_map_of_many_has_no_names_and_of_very_many_only_some_rows() -> None:
+    table = np.random.default_rng(0).random((4, 230))
+    model = KolmogorovModel(2, n_iter=2, random_state=0).fit(table)
+    ax = plots.indicators(model)
+    assert np.shape(ax.images[0].get_array()) == (200, 2)
+    assert not ax.get_yticklabels()
+    assert ax.get_ylabel() == "200 items"
+
+
+def test_who_is_not_known_cannot_be_drawn(model) -> None:
+    with pytest.raises(ValueError, match="does not know 1 of these users: 'nobody'"):
+        plots.pmfs(model, users=["nobody"])
+    with pytest.raises(ValueError, match="does not know 1 of these items: 'nothing'"):
+        plots.hasse(model, items=["nothing"])
+
+
+def planted_order() -> KolmogorovModel:
+    """a inside b inside d; a inside c inside d; d2 has d's set; e stands alone."""
+    sets = {"a": [0], "b": [0, 1], "c": [0, 2], "d": [0, 1, 2], "$d2$": [0, 1, 2], "e": [3]}
+    pmf = np.random.default_rng(0).dirichlet(np.ones(4), 60)
+    bits = np.array([[d in events for d in range(4)] for events in sets.values()])
+    table = pd.DataFrame(pmf @ bits.T, columns=list(sets))
+    model = KolmogorovModel(4, pmf_penalty=0, n_init=8, random_state=0)
+    return model.fit(Observations.from_wide(table, scale=(0, 1)))
+
+
+def test_the_hasse_diagram_has_a_node_a_class_and_a_line_a_cover() -> None:
+    ax = plots.hasse(planted_order())
+    nodes = {text.get_text(): text.get_position() for text in ax.texts}
+    assert set(nodes) == {"a", "b", "c", "d\n\\$d2\\$", "e"}
+    height = {name: y for name, (_, y) in nodes.items()}
+    assert height["a"] == height["e"] < height["b"] == height["c"] < height["d\n\\$d2\\$"]
+    ends = {tuple(map(tuple, line.get_xydata())) for line in ax.lines}
+    pairs = [("a", "b"), ("a", "c"), ("b", "d\n\\$d2\\$"), ("c", "d\n\\$d2\\$")]
+    assert ends == {(nodes[lower], nodes[upper]) for lower, upper in pairs}
+    assert len(set(nodes.values())) == len(nodes)  # none hides another
+
+
+def test_the_hasse_diagram_of_some_items_draws_what_follows_among_them() -> None:
+    ax = plots.hasse(planted_order(), items=["a", "d"])
+    assert [text.get_text() for text in ax.texts] == ["a", "d"]
+    assert len(ax.lines) == 1
+
+
+def test_influence_falls_and_the_maximal_are_marked() -> None:
+    table = pd.DataFrame({"always": [1.0] * 8, "half": [0.3, 0.9] * 4, "never": [0.0] * 8})
+    model = KolmogorovModel(2, pmf_penalty=0, random_state=0)
+    model.fit(Observations.from_wide(table, scale=(0, 1)))
+    found = curves(plots.influence(model))
+    expected = model.order().influence()["influence"]
+    np.testing.assert_array_equal(found["3 items"][:, 1], expected)
+    assert len(found[f"{len(model.order().maximal())} maximal"]) == len(model.order().maximal()) > 0

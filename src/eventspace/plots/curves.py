@@ -1,25 +1,48 @@
-"""Pictures, by matplotlib (the extra ``plot``): each function draws on given axes or new ones.
-
-It gives the axes back, so that titles, limits and the rest are changed as in any picture.
-"""
+"""Curves: how a fit came about, and whether its predictions hold."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace.metrics import reliability_curve
+from eventspace.plots.axes import COLOURS, QUIET, STYLES, axes_of
 from eventspace.selection import KolmogorovModelCV
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, which the colour-blind can tell apart
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
-_STYLES = ("-", "--", ":", "-.")
-_QUIET = "0.6"
+MARKED = 60  # iterations up to which each has its dot
+
+
+def descent(model: Any, ax: Axes | None = None, *, label: str = "cost") -> Axes:
+    """The cost after each iteration of a fit: it never rises.
+
+    Several models may be drawn on the same axes, each with its label.
+    """
+    check_is_fitted(model)
+    if not hasattr(model, "history_"):
+        raise TypeError(
+            f"A {type(model).__name__} is no descent: its diagnostics() say how the chains ran."
+            if hasattr(model, "diagnostics")
+            else f"A {type(model).__name__} has no single descent: draw those of single models."
+        )
+    cost = np.asarray(model.history_)
+    ax = axes_of(ax)
+    ax.plot(
+        np.arange(1, len(cost) + 1),
+        cost,
+        marker="." if len(cost) <= MARKED else "",
+        color=COLOURS[len(ax.lines) % len(COLOURS)],
+        label=f"{label}: {cost[-1]:,.4g} after {len(cost)} iterations",
+    )
+    ax.locator_params(axis="x", integer=True)
+    ax.set(xlabel="iteration", ylabel="cost")
+    ax.legend(frameon=False, fontsize="small")
+    return ax
 
 
 def selection_curve(model: KolmogorovModelCV, ax: Axes | None = None) -> Axes:
@@ -32,7 +55,7 @@ def selection_curve(model: KolmogorovModelCV, ax: Axes | None = None) -> Axes:
     tried = pd.DataFrame(model.cv_results_)
     if tried["mean_rmse"].isna().all():
         raise ValueError("Nothing could be held out: there is no curve to draw.")
-    ax = _axes(ax)
+    ax = axes_of(ax)
     priors = tried["param_pmf_prior"].nunique()
     events = sorted(set(tried["param_n_events"]))
     kinds = tried.groupby(["param_pmf_prior", "param_indicator_penalty"]).ngroup()
@@ -43,8 +66,8 @@ def selection_curve(model: KolmogorovModelCV, ax: Axes | None = None) -> Axes:
         ax.plot(
             line["param_pmf_penalty"],
             line["mean_rmse"],
-            color=_COLOURS[events.index(n) % len(_COLOURS)],
-            linestyle=_STYLES[kind % len(_STYLES)],
+            color=COLOURS[events.index(n) % len(COLOURS)],
+            linestyle=STYLES[kind % len(STYLES)],
             marker=".",
             label=label if priors == 1 else f"{label}, prior {first['param_pmf_prior']}",
         )
@@ -84,11 +107,11 @@ def calibration(
     may be drawn on the same axes, each with its label.
     """
     curve = reliability_curve(truth, prediction, n_bins=n_bins, strategy=strategy)
-    ax = _axes(ax, figsize=(5, 5))
+    ax = axes_of(ax, figsize=(5, 5))
     if not ax.lines:
-        ax.plot([0, 1], [0, 1], color=_QUIET, linestyle="--", label="calibrated")
+        ax.plot([0, 1], [0, 1], color=QUIET, linestyle="--", label="calibrated")
     nth = len(ax.lines) - 1
-    colour = _COLOURS[nth % len(_COLOURS)]
+    colour = COLOURS[nth % len(COLOURS)]
     label = f"{label}, {curve['count'].sum():,} entries"
     ax.plot(curve["prediction"], curve["truth"], marker="o", color=colour, label=label)
     for x, y, count in curve.itertuples(index=False):
@@ -105,16 +128,3 @@ def calibration(
     ax.set(xlim=(-0.06, 1.06), ylim=(-0.06, 1.06))
     ax.legend(frameon=False, fontsize="small", loc="upper left")
     return ax
-
-
-def _axes(ax: Axes | None, **figure: Any) -> Axes:
-    """The axes given, or those of a new figure."""
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib import pyplot as plt
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "Pictures are drawn by matplotlib: pip install 'eventspace[plot]'."
-        ) from None
-    return plt.figure(layout="constrained", **figure).add_subplot()
