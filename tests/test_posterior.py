@@ -11,6 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from eventspace import KolmogorovModel, KolmogorovPosterior, Observations
 from eventspace.codes import unpack
 from eventspace.diagnostics import effective_size, split_rhat
+from eventspace.gibbs.folding import Folding
+from eventspace.gibbs.sampler import LEAST_USERS
 
 QUICK = {"n_events": 8, "n_chains": 2, "n_warmup": 20, "n_draws": 24, "n_samples": 12}
 
@@ -291,6 +293,44 @@ def test_noise_is_that_of_an_observation_of_mean_weight(noisy, posterior, weight
     model.fit(Observations.from_long(heavy, scale=(1, 5)))
     np.testing.assert_allclose(model.noise_, posterior.noise_, rtol=0.05)
     np.testing.assert_allclose(model.predict(), posterior.predict(), atol=0.02)
+
+
+def test_every_other_chain_has_a_normal_law_where_there_are_users_enough(noisy) -> None:
+    table = Observations.from_long(noisy[0], scale=(1, 5))
+    quick = {**QUICK, "n_chains": 3, "n_warmup": 1, "n_draws": 4, "random_state": 0}
+    most = table.n_users // LEAST_USERS
+    for n_events, concentration, expected in [
+        (most, "auto", [False, True, False]),
+        (most + 1, "auto", [False] * 3),
+        (most, 5.0, [False] * 3),
+    ]:
+        model = KolmogorovPosterior(**{**quick, "n_events": n_events}, concentration=concentration)
+        assert model.fit(table).correlated_.tolist() == expected
+        assert model.concentration_ > 0
+
+
+def test_newcomers_have_the_law_of_each_chain(noisy, monkeypatch) -> None:
+    """Also when they are so many that a new fit would have other laws."""
+    table = Observations.from_long(noisy[0], scale=(1, 5))
+    model = KolmogorovPosterior(
+        2, n_chains=2, n_warmup=1, n_draws=4, n_samples=6, random_state=0
+    ).fit(table)
+    assert model.correlated_.tolist() == [False, True]
+    laws = []
+    fold = Folding.fold
+
+    def spied(self, precision):
+        laws.append(self.correlated)
+        fold(self, precision)
+
+    monkeypatch.setattr(Folding, "fold", spied)
+    item = table.item_ids.values[0]
+    model.set_params(n_jobs=1).fold_in(
+        pd.DataFrame({"user": ["new"], "item": [item], "value": [3]})
+    )
+    assert len(laws) == model.n_samples_
+    assert sorted(laws) == laws
+    assert sum(laws) == len(laws) // 2
 
 
 def test_what_is_learnt_along_is_the_mean_of_the_kept_draws(noisy, monkeypatch) -> None:

@@ -43,7 +43,7 @@ class KolmogorovPosterior(Average):
     concentration : float or "auto", default "auto"
         How closely PMFs follow their centres: they have Dirichlet laws with so many pseudo-counts,
         at least 0.2 an event. "auto" draws it along with the rest; and every other chain has normal
-        laws instead, whose covariance is learnt.
+        laws instead, whose covariance is learnt, if there are ten users or more for each event.
     informed : bool, default True
         Whether the priors of an item's bits know who rated it and how many did, and that of a
         user's PMF which items were rated.
@@ -73,6 +73,8 @@ class KolmogorovPosterior(Average):
         How many draws are kept.
     concentration_ : float
         The posterior mean of the concentration, over the chains that have one.
+    correlated_ : bool array of chains
+        Which chains have normal laws instead.
     pmf_penalty_ : float
         The penalty around the mean PMF that is as strict as these laws, for :meth:`transform`.
     noise_ : array of users
@@ -93,7 +95,7 @@ class KolmogorovPosterior(Average):
 
     # what a file holds of a fit, beside its parameters and observations
     _SAVED_ARRAYS = (
-        *("pmf_", "codes_", "noise_", "cost_", "watched_"),
+        *("pmf_", "codes_", "noise_", "correlated_", "cost_", "watched_"),
         *("user_attributes_", "user_attribute_names_"),
         *("item_attributes_", "item_attribute_names_"),
     )
@@ -181,6 +183,7 @@ class KolmogorovPosterior(Average):
         self.concentration_ = float(
             np.mean([drawn for chain in chains for drawn in chain.concentration])
         )
+        self.correlated_ = np.array([not chain.concentration for chain in chains])
         mass = self.pmf_mean_ * self.n_samples_
         variance = float(np.mean(mass * (1 - mass))) / (self.concentration_ + 1)  # of Dirichlet
         self.pmf_penalty_ = float(np.median(self.noise_)) ** 2 / max(variance, 1e-9)
@@ -233,7 +236,7 @@ class KolmogorovPosterior(Average):
             CPU(Exact(), Pairwise()),
             np.pad(pmf, ((0, more_users), (0, 0))),
             np.pad(bits.astype(np.float64), ((0, more_items), (0, 0))),
-            sampler.correlated(k * len(self.cost_) // self.n_samples_),
+            bool(self.correlated_[k * len(self.correlated_) // self.n_samples_]),
             self.concentration_,
             sampler.informed,
             rng,

@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 START_PENALTIES = (30.0, 10.0, 3.0)  # down which the descents go that chains start from
 START_ITERATIONS = 5  # at each of them
 START_SOLVER = Local(3)
+LEAST_USERS = 10  # for each event, or how PMFs vary together cannot be learnt
 START_SHARE = 0.02  # of the mass, which is spread over all events: none is out of the question
 WATCHED = 200  # observed entries whose predictions the diagnostics follow
 
@@ -44,7 +45,7 @@ class Sampler:
     """Chains of models with so many events, on so many threads."""
 
     n_events: int
-    concentration: float | None  # None: drawn along, and every other chain is a correlated one
+    concentration: float | None  # None: drawn along, and in every other chain there is none
     informed: bool
     user_attributes: Floats
     item_attributes: Floats
@@ -65,7 +66,7 @@ class Sampler:
         at = np.linspace(0, len(p) - 1, min(WATCHED, len(p))).astype(np.int64)
 
         def sweeps(k: int) -> Iterator[int]:
-            chain, draws = self._start(observations, rngs[k], self.correlated(k)), found[k]
+            chain, draws = self._start(observations, rngs[k], k), found[k]
             for sweep in range(n_warmup + n_draws):
                 chain.sweep()
                 drawn = sweep - n_warmup
@@ -84,13 +85,12 @@ class Sampler:
         run_together("sweeps", chains, n_warmup + n_draws, self.n_threads, self.show)
         return found
 
-    def correlated(self, chain: int) -> bool:
-        """Which of the two laws of PMFs a chain has: their average is better than either."""
-        return self.concentration is None and chain % 2 == 1
+    def correlated(self, k: int, n_users: int) -> bool:
+        """Which of the two laws of PMFs chain k has: their average is better than either."""
+        enough = n_users >= LEAST_USERS * self.n_events
+        return self.concentration is None and enough and k % 2 == 1
 
-    def _start(
-        self, observations: Observations, rng: np.random.Generator, correlated: bool
-    ) -> Chain:
+    def _start(self, observations: Observations, rng: np.random.Generator, k: int) -> Chain:
         descent = random_start(observations, self.n_events, rng)
         for penalty in START_PENALTIES:
             engine = CPU(START_SOLVER, Pairwise(), 0.0, penalty)
@@ -111,7 +111,7 @@ class Sampler:
             engine,
             pmf,
             bits,
-            correlated,
+            self.correlated(k, observations.n_users),
             self.concentration,
             self.informed,
             rng,
