@@ -29,12 +29,15 @@ def pages() -> list[Path]:
 
 def outputs(page: Path, folder: Path) -> list[str]:
     """What each block of a page prints, when they run one after the other in a folder."""
+    text, printed = page.read_text(encoding="utf-8"), []
     names: dict[str, object] = {}
-    printed = []
-    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
+    for block in BLOCK.finditer(text):
+        above = "\n" * text.count(
+            "\n", 0, block.start("code")
+        )  # so that errors name the page's line
         out = io.StringIO()
         with contextlib.chdir(folder), contextlib.redirect_stdout(out):
-            exec(compile(block["code"], str(page), "exec"), names)
+            exec(compile(above + block["code"], str(page), "exec"), names)
         printed.append(out.getvalue())
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
