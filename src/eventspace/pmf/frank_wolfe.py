@@ -20,7 +20,7 @@ STEPS = {"paper": PAPER, "jaggi": JAGGI, "line-search": LINE_SEARCH}
 
 @dataclass(frozen=True)
 class FrankWolfe:
-    """The solver with its settings; ``step`` is one of STEPS."""
+    """The paper's procedure, by a ``step`` of "paper", "jaggi" or "line-search", ended as in `Pairwise`."""
 
     step: str = "paper"
     tol: float = 1e-7
