@@ -20,7 +20,7 @@ STEPS = {"paper": PAPER, "jaggi": JAGGI, "line-search": LINE_SEARCH}
 
 @dataclass(frozen=True)
 class FrankWolfe:
-    """The paper's procedure, by a ``step`` of "paper", "jaggi" or "line-search", ended as in `Pairwise`."""
+    """The paper's procedure; ``step`` is "paper", "jaggi" or "line-search". Ends like Pairwise."""
 
     step: str = "paper"
     tol: float = 1e-7
