@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint bench reproduce clean
+.PHONY: demo test lint docs bench reproduce clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -22,6 +22,13 @@ lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+$(VENV)/docs: $(VENV)/installed
+	$(BIN)/pip install --quiet --editable ".[docs]"
+	touch $@
+
+docs: $(VENV)/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 $(VENV)/bench: $(VENV)/installed
 	$(BIN)/pip install --quiet --editable ".[bench]"
 	touch $@
@@ -35,4 +42,4 @@ reproduce: $(VENV)/bench
 	$(BIN)/python -m reproduction.rules
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache

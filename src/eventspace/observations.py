@@ -39,16 +39,14 @@ class Observations:
 
     The constructors share these options:
 
-    scale
-        ``"auto"``: values in [0, 1] are taken as they are, others go from the least observed to
-        the greatest (where all are the same number, from zero to it). ``"max"``: value / greatest,
-        the paper's R / R_max. ``(lo, hi)``: as stated; a value outside is refused. A value beyond
-        a bound by less than a millionth of the range, as rounding leaves it, is the bound.
-    duplicates
-        What the same (user, item) more than once gets: ``"error"``, ``"mean"`` (their mean; with
-        weights the weighted one, and the weights add up) or ``"last"``.
-    users, items
-        Ids that keep their positions, such as those of a fitted model; new ids follow them.
+    - ``scale``. ``"auto"``: values in [0, 1] are taken as they are, others go from the least
+      observed to the greatest (where all are the same number, from zero to it). ``"max"``: value /
+      greatest, the paper's R / R_max. ``(lo, hi)``: as stated; a value outside is refused. A value
+      beyond a bound by less than a millionth of the range, as rounding leaves it, is the bound.
+    - ``duplicates``. What the same (user, item) more than once gets: ``"error"``, ``"mean"`` (their
+      mean; with weights the weighted one, and the weights add up) or ``"last"``.
+    - ``users``, ``items``. Ids that keep their positions, such as those of a fitted model; new ids
+      follow them.
 
     Ids are kept as they come, in order of first appearance; those of entries that are dropped
     because their value is missing or their weight zero are kept, too.

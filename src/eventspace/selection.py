@@ -56,7 +56,7 @@ class KolmogorovModelCV(KolmogorovModel):
         As in :class:`KolmogorovModel`.
     cv : int, float or "auto", default "auto"
         Folds of the observed entries, or the part of them that is held out once. "auto": five folds
-        for tables of less than 10,000 entries, else a tenth. An entry is not held out if its user
+        for tables of less than 3,000 entries, else a tenth. An entry is not held out if its user
         or its item would have none to learn from, so small tables may have fewer folds. If nothing
         can be held out, the first combination is taken, with a warning.
     n_iter : int, default 10
@@ -75,10 +75,10 @@ class KolmogorovModelCV(KolmogorovModel):
         Their held-out RMSE in the unit of the table, the mean over the folds.
     path_ : array
         The penalties of the refit, one after the other: the last is the best.
-    cv_results_ : dict of arrays, which ``pandas.DataFrame`` takes
-        For each combination ``param_*``, the held-out RMSE in the unit of the table
-        (``split0_rmse``, ..., ``mean_rmse``, ``std_rmse``) and the seconds that its fits took,
-        ``fit_time``.
+    cv_results_ : dict of arrays
+        Take it as ``pandas.DataFrame(cv_results_)``. For each combination ``param_*``, the held-out
+        RMSE in the unit of the table (``split0_rmse``, ..., ``mean_rmse``, ``std_rmse``) and the
+        seconds that its fits took, ``fit_time``.
     """
 
     def __init__(

@@ -39,7 +39,7 @@ RESTARTS = 20  # of the local search, before the second
 
 @dataclass(frozen=True)
 class Exact:
-    """The solver with its settings."""
+    """Proves each set best; a search of more than ``node_budget`` nodes ends without a proof."""
 
     node_budget: int = 2_000_000
     guarantee: ClassVar[str] = "exact"

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Local:
-    """The solver with its settings."""
+    """Flips of one or two events while they help, from ``n_starts`` starts."""
 
     n_starts: int = 20
     guarantee: ClassVar[str] = "heuristic"

@@ -22,7 +22,7 @@ GAIN = 1e-9  # of the value, in a sweep: the relaxation is then solved to about 
 
 @dataclass(frozen=True)
 class SDR:
-    """The solver with its settings."""
+    """The paper's solver: each relaxation is rounded ``n_roundings`` times, the best is kept."""
 
     n_roundings: int = 50
     guarantee: ClassVar[str] = "heuristic"

@@ -68,7 +68,7 @@ def hasse(model: Reasoning, ax: Axes | None = None, *, items: Any = None) -> Axe
     lower, upper = covers(classes)
     x, y = _places(len(classes), lower, upper)
     widest = int(np.bincount(y).max(initial=1))
-    ax = axes_of(ax, figsize=(max(6.4, 1.7 * widest), max(4.0, 1.1 * (y.max(initial=0) + 1))))
+    ax = axes_of(ax, figsize=(max(6.4, 2.1 * widest), max(4.0, 1.1 * (y.max(initial=0) + 1))))
     for a, b in zip(lower, upper, strict=True):
         ax.plot([x[a], x[b]], [y[a], y[b]], color=QUIET, linewidth=0.9, zorder=1)
     ptr, members = classes.members

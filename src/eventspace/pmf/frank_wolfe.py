@@ -20,7 +20,7 @@ STEPS = {"paper": PAPER, "jaggi": JAGGI, "line-search": LINE_SEARCH}
 
 @dataclass(frozen=True)
 class FrankWolfe:
-    """The solver with its settings; ``step`` is one of STEPS."""
+    """The paper's procedure; ``step`` is "paper", "jaggi" or "line-search". Ends like Pairwise."""
 
     step: str = "paper"
     tol: float = 1e-7

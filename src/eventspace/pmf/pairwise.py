@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Pairwise:
-    """The solver with its settings."""
+    """Pairwise steps, at most ``max_steps``, until the relative duality gap is ``tol`` or less."""
 
     tol: float = 1e-7
     max_steps: int = 10_000
