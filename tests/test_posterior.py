@@ -309,6 +309,13 @@ def test_every_other_chain_has_a_normal_law_where_there_are_users_enough(noisy) 
         assert model.concentration_ > 0
 
 
+@pytest.mark.parametrize(("n_users", "n_chains"), [(199, 24), (200, 8)])
+def test_small_tables_have_many_chains(n_users, n_chains) -> None:
+    table = np.random.default_rng(0).random((n_users, 10))
+    model = KolmogorovPosterior(2, n_warmup=1, n_draws=4, random_state=0).fit(table)
+    assert model.cost_.shape == (n_chains, 4)
+
+
 def test_newcomers_have_the_law_of_each_chain(noisy, monkeypatch) -> None:
     """Also when they are so many that a new fit would have other laws."""
     table = Observations.from_long(noisy[0], scale=(1, 5))

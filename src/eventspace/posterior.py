@@ -26,6 +26,9 @@ from eventspace.summary import Summary
 from eventspace.tables.attributes import Attributes, read_attributes
 from eventspace.tables.frames import data_frame
 
+FEW_CHAINS, MANY_CHAINS = 8, 24
+FEW_ENTRIES = 2000  # below it many chains cost little
+
 
 class KolmogorovPosterior(Average):
     """The posterior mean of Kolmogorov models: itself one, with the events of all draws.
@@ -47,8 +50,9 @@ class KolmogorovPosterior(Average):
     informed : bool, default True
         Whether the priors of an item's bits know who rated it and how many did, and that of a
         user's PMF which items were rated.
-    n_chains : int, default 8
-        Independent chains, each from a descent of its own.
+    n_chains : int or "auto", default "auto"
+        Independent chains, each from a descent of its own. "auto": 24 for tables of less than 2,000
+        entries, where they take seconds, else 8.
     n_warmup : int, default 60
         Sweeps of each chain that are thrown away.
     n_draws : int, default 90
@@ -107,7 +111,7 @@ class KolmogorovPosterior(Average):
         *,
         concentration: float | str = "auto",
         informed: bool = True,
-        n_chains: int = 8,
+        n_chains: int | str = "auto",
         n_warmup: int = 60,
         n_draws: int = 90,
         n_samples: int = 128,
@@ -143,8 +147,11 @@ class KolmogorovPosterior(Average):
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
         sampler = self._sampler(of_users.standard(), of_items.standard())
         weighed = observations.with_unit_weight(mean_weight(observations))
-        rngs = np.random.default_rng(self.seed_).spawn(self.n_chains)
-        each = max(1, -(-self.n_draws * self.n_chains // self.n_samples))  # one draw in so many
+        n_chains = self.n_chains
+        if n_chains == "auto":
+            n_chains = FEW_CHAINS if observations.n_observed >= FEW_ENTRIES else MANY_CHAINS
+        rngs = np.random.default_rng(self.seed_).spawn(int(n_chains))
+        each = max(1, -(-self.n_draws * len(rngs) // self.n_samples))  # one draw in so many
         self._keep(observations, sampler.sample(weighed, rngs, self.n_warmup, self.n_draws, each))
         self._keep_attributes(of_users, of_items)
         return self
@@ -162,10 +169,12 @@ class KolmogorovPosterior(Average):
 
     def _check(self) -> None:
         check_whole("n_events", self.n_events, 1, WORD)
-        check_whole("n_chains", self.n_chains, 1)
+        if self.n_chains != "auto":
+            check_whole("n_chains", self.n_chains, 1)
         check_whole("n_warmup", self.n_warmup, 0)
         check_whole("n_draws", self.n_draws, 4)
-        check_whole("n_samples", self.n_samples, self.n_chains)
+        least = MANY_CHAINS if self.n_chains == "auto" else int(self.n_chains)
+        check_whole("n_samples", self.n_samples, least)
         check_choice("informed", self.informed, (True, False))
         if self.concentration != "auto":
             check_number("concentration", self.concentration)
