@@ -1,0 +1,85 @@
+// An item: its events, what it implies, what implies it; and the list of all items.
+
+function itemsView(main) {
+  const all = Array.from({ length: space.nItems }, (_, i) => i);
+  const p = (i) => space.probability[space.classOf[i]];
+  const size = (i) => eventsOf(space.classOf[i]).length;
+  const table = dataTable({
+    caption: "Items, the best known first", rows: all, by: 1, empty: "No item has this in its name.",
+    columns: [
+      { label: "item", text: true, value: (i) => space.names[i], cell: itemLink },
+      { label: "ratings", value: (i) => space.ratings[i] },
+      { label: "probability", title: "in the population", value: p, cell: (i) => percent(p(i)) },
+      { label: "events", title: "in which it comes true", value: size },
+      { label: "same set", title: "other items with the same set", value: (i) => sizeOf(space.classOf[i]) - 1 },
+    ],
+  });
+  const narrow = h("input", { type: "search" });
+  narrow.addEventListener("input", later(() => table.show(narrow.value.trim() ? findItems(narrow.value, Infinity) : all)));
+  main.append(
+    heading("Items"),
+    h("p", { class: "lead" }, `${plural(space.nItems, "item")} in ${plural(space.nClasses, "class", "classes")}: items of a class come true in the same events and imply each other.`),
+    h("div", { class: "controls" }, labelled("Name contains", narrow)),
+    table.element,
+  );
+  return "Items";
+}
+
+/** The events as a strip: filled where the item comes true, as wide as their mass. */
+const strip = (c) =>
+  h("div", { class: "strip", "aria-hidden": "true" },
+    space.mass.map((m, d) => h("span", { class: hasEvent(c, d) ? "in" : "out", style: { "flex-grow": Math.max(m, 0.004) }, title: `event ${d}, ${percent(m)}` })));
+
+function relatedTable(item, above, least) {
+  const c = space.classOf[item];
+  const found = related(item, above).filter((i) => space.classOf[i] !== c && space.ratings[i] >= least);
+  const place = new Map(found.map((i, k) => [i, k]));
+  const p = (i) => space.probability[space.classOf[i]];
+  const table = dataTable({
+    caption: above ? "What it implies, the closest first" : "What implies it, the closest first",
+    rows: found, page: 10, empty: above ? "It implies nothing else here." : "Nothing else here implies it.",
+    columns: [
+      { label: "item", text: true, value: (i) => space.names[i], cell: itemLink },
+      { label: "probability", value: p, cell: (i) => percent(p(i)) },
+      { label: "ratings", value: (i) => space.ratings[i] },
+      { label: "near", title: "the closest in probability first", value: (i) => -place.get(i), cell: (i) => integer(place.get(i) + 1) },
+    ],
+  });
+  return [found.length, table.element];
+}
+
+function itemView(main, item) {
+  const c = space.classOf[item];
+  const events = eventsOf(c);
+  const below = related(item, false).length;
+  const equal = Array.from(members(c)).filter((i) => i !== item);
+  const sides = h("div", { class: "columns" });
+  let least = Math.min(state.least, space.ratings[item]);
+  const draw = () =>
+    sides.replaceChildren(...[true, false].map((above) => {
+      const [n, table] = relatedTable(item, above, least);
+      return h("section", null, h("h3", null, `${above ? "It implies" : "Implied by"} ${plural(n, "item")}`), table);
+    }));
+  const rules = data.rules.if_item.map((_, k) => k).filter((k) => data.rules.if_item[k] === item || data.rules.then_item[k] === item);
+  main.append(
+    heading(name(space.names[item])),
+    h("dl", { class: "facts" },
+      [["in the population", percent(space.probability[c])], ["ratings", integer(space.ratings[item])],
+        ["events", `${events.length} of ${space.nEvents}`], ["same set", plural(equal.length, "other item")],
+        ["influence", percent(below / space.nItems)]].map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value)))),
+    h("p", { class: "actions" }, h("a", { class: "button", href: `#/lattice/${item}` }, "See it in the lattice")),
+    h("section", { class: "card" }, h("h3", null, "Comes true in"), strip(c),
+      events.length
+        ? h("ul", { class: "plain events" }, events.map((d) => h("li", null, eventLink(d), h("span", { class: "figure" }, percent(space.mass[d])), h("span", { class: "quiet", dir: "auto" }, data.events.label[d]))))
+        : h("p", { class: "quiet" }, "No event that occurs.")),
+    equal.length
+      ? h("section", { class: "card" }, h("h3", null, "Equivalent: the same set of events"),
+          h("p", { class: "inline" }, equal.slice(0, 30).map((i) => [itemLink(i), " "]), equal.length > 30 ? h("span", { class: "quiet" }, `and ${integer(equal.length - 30)} more`) : null))
+      : "",
+    h("div", { class: "controls" }, labelled("Only items with so many ratings", number(least, 1, (n) => ((least = n), later(draw)())))),
+    sides,
+    rules.length ? dataTable({ caption: "Rules of the table with this item", rows: rules, columns: ruleColumns(), by: 3, page: 10 }).element : "",
+  );
+  draw();
+  return space.names[item];
+}
