@@ -114,6 +114,7 @@ def _events(space: Space, named: Characters, tags: Any, place: Positions) -> dic
     return {
         "mass": rounded(space.mass),
         "items": table["items"].to_list(),
+        "tagged": tags is not None,
         "label": [name_of(label) for label in named.labels],
         "likes": [numbers(by_item.likes(d, n)) for d in range(space.n_events)],
         "dislikes": [numbers(by_item.dislikes(d, n)) for d in range(space.n_events)],

@@ -1,7 +1,19 @@
 // A Hasse diagram: where the classes go, how it is drawn, moved, and walked by keyboard.
 
-const [BOX_WIDE, BOX_HIGH, GAP, RISE] = [158, 40, 16, 62];
-const fits = (text, most) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
+const [BOX_WIDE, BOX_HIGH, GAP, RISE] = [158, 40, 16, 56];
+const MARGIN = 76; // for the words beside the rows
+const LEGIBLE = 0.78; // no smaller than this at first
+const pen = document.createElement("canvas").getContext("2d");
+
+/** As much of a text as a box has room for. */
+function fits(text) {
+  pen.font = `600 12.5px ${getComputedStyle(document.body).fontFamily}`;
+  const room = BOX_WIDE - 14;
+  if (pen.measureText(text).width <= room) return text;
+  const letters = [...text];
+  while (letters.length && pen.measureText(`${letters.join("")}…`).width > room) letters.pop();
+  return `${letters.join("")}…`;
+}
 
 /** Rows of classes from the top, the larger sets above; neighbours are put near each other. */
 function layered(classes, edges) {
@@ -16,7 +28,7 @@ function layered(classes, edges) {
   const spread = (row) => row.forEach((c, k) => x.set(c, k - (row.length - 1) / 2));
   rows.forEach(spread);
   for (let sweep = 0; sweep < 12; sweep += 1) {
-    for (const row of sweep % 2 ? rows.toReversed() : rows) {
+    for (const row of sweep % 2 ? rows.slice().reverse() : rows) {
       const centre = (c) => {
         const others = linked.get(c);
         return others.length ? others.reduce((sum, o) => sum + x.get(o), 0) / others.length : x.get(c);
@@ -26,16 +38,20 @@ function layered(classes, edges) {
       spread(row);
     }
   }
-  return { rows, labels: sizes.map((size) => plural(size, "event")) };
+  return rows.map((row, k) => [row, plural(sizes[k], "event")]);
 }
 
-/** Rows broken so that none is wider than so many boxes. */
-function broken(rows, most) {
-  return rows.flatMap((row) => {
+/** Rows with their labels, broken so that none is wider than so many boxes. */
+function broken(labelled, most) {
+  const [rows, labels] = [[], []];
+  for (const [row, label] of labelled) {
     const parts = Math.ceil(row.length / most);
-    const size = Math.ceil(row.length / parts);
-    return Array.from({ length: parts }, (_, k) => row.slice(k * size, (k + 1) * size));
-  });
+    for (let k = 0; k < parts; k += 1) {
+      rows.push(row.filter((_, j) => j % parts === k)); // neighbours stay above each other
+      labels.push(k ? "" : label);
+    }
+  }
+  return { rows, labels };
 }
 
 /**
@@ -44,7 +60,7 @@ function broken(rows, most) {
  */
 function diagram({ rows, edges, labels, focus, onselect, onopen, title }) {
   const place = new Map();
-  const margin = labels ? 84 : 0;
+  const margin = labels.some(Boolean) ? MARGIN : 0;
   const widest = Math.max(1, ...rows.map((row) => row.length));
   const width = widest * (BOX_WIDE + GAP) + GAP + margin;
   const height = rows.length * (BOX_HIGH + RISE) - RISE + 40;
@@ -74,26 +90,26 @@ function diagram({ rows, edges, labels, focus, onselect, onopen, title }) {
       },
       svg("title", null, space.names[head]),
       svg("rect", { width: BOX_WIDE, height: BOX_HIGH, rx: 8 }),
-      svg("text", { x: BOX_WIDE / 2, y: 17, class: "who" }, fits(space.names[head], 23)),
+      svg("text", { x: BOX_WIDE / 2, y: 17, class: "who" }, fits(space.names[head].slice(0, 60))),
       svg("text", { x: BOX_WIDE / 2, y: 32, class: "what" }, `${percent(space.probability[c], 0)}${size > 1 ? ` · + ${integer(size - 1)} equivalent` : ""}`),
     );
     boxes.set(c, box);
   }
-  const words = (labels ?? []).map((text, r) =>
+  const words = labels.map((text, r) =>
     svg("text", { class: "rank", x: 8, y: 24 + r * (BOX_HIGH + RISE) + BOX_HIGH / 2 }, text));
   const content = svg("g", null, words, lines, [...boxes.values()]);
   const picture = svg("svg", { role: "group", "aria-label": title, class: "diagram" }, content);
   const view = movable(picture, content, width, height);
 
-  let at = focus ?? rows[0]?.[0];
+  let at = focus;
   const stop = (c) => {
     boxes.get(at)?.setAttribute("tabindex", "-1");
     at = c;
     boxes.get(c)?.setAttribute("tabindex", "0");
   };
-  function choose(c) {
+  function choose(c, settled = true) {
     stop(c);
-    const related = (o) => inside(o, c) || inside(c, o);
+    const related = (o) => !settled || inside(o, c) || inside(c, o); // at first nothing is faint
     for (const [other, box] of boxes) {
       box.classList.toggle("chosen", other === c);
       box.classList.toggle("faint", !related(other));
@@ -102,7 +118,7 @@ function diagram({ rows, edges, labels, focus, onselect, onopen, title }) {
     edges.forEach(([lower, upper], k) => {
       const on = (inside(upper, c) || inside(c, lower)) && related(lower) && related(upper);
       lines[k].classList.toggle("on", on);
-      lines[k].classList.toggle("faint", !on);
+      lines[k].classList.toggle("faint", settled && !on);
       if (on) lines[k].parentNode.insertBefore(lines[k], boxes.values().next().value);
     });
     onselect(c);
@@ -141,7 +157,16 @@ function diagram({ rows, edges, labels, focus, onselect, onopen, title }) {
   const controls = h("div", { class: "zoom", role: "group", "aria-label": "Zoom" },
     button("+", "Zoom in", () => view.zoom(1.25)), button("−", "Zoom out", () => view.zoom(0.8)),
     button("Fit", "Fit the whole diagram", () => view.fit()));
-  return { element: h("div", { class: "canvas" }, picture, controls), choose, view, boxes, height, width };
+  const element = h("div", { class: "canvas" }, picture, controls);
+  /** Once it is on the page: as high as the diagram, and the diagram in it. */
+  function settle() {
+    const scale = Math.min(1, Math.max(LEGIBLE, element.clientWidth / width));
+    element.style.setProperty("--height", `${height * scale + 60}px`);
+    view.fit(LEGIBLE);
+    choose(at, false);
+    reveal(at);
+  }
+  return { element, settle };
 }
 
 /** A picture that is dragged, pinched and zoomed; reveal(x, y) brings a place into sight. */
@@ -171,6 +196,7 @@ function movable(picture, content, width, height) {
     draw();
   }
   picture.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey) return; // who scrolls the page passes by
     event.preventDefault();
     measure();
     zoom(Math.exp(-event.deltaY * 0.0015), event.clientX - bounds.left, event.clientY - bounds.top);

@@ -22,7 +22,7 @@ function eventsView(main) {
         h("li", { class: "card" },
           h("h3", null, eventLink(d), h("span", { class: "figure" }, percent(mass))),
           bar(mass / heaviest),
-          h("p", { class: "label", dir: "auto" }, data.events.label[d]),
+          data.events.tagged ? h("p", { class: "label", dir: "auto" }, data.events.label[d]) : null,
           tellingList("Likes more than others do", data.events.likes[d], 4),
           tellingList("Likes less", data.events.dislikes[d], 3),
           h("p", { class: "quiet" }, `${plural(data.events.items[d], "item")} ${data.events.items[d] === 1 ? "comes" : "come"} true in it`)))),
@@ -52,7 +52,7 @@ function eventView(main, d) {
     ],
   });
   main.append(
-    heading(`Event ${d}`, h("span", { class: "figure" }, percent(space.mass[d])), " of the population"),
+    heading(`Event ${d}: ${percent(space.mass[d])} of the population`),
     h("p", { class: "lead", dir: "auto" }, data.events.label[d]),
     h("p", { class: "turn" }, d > 0 ? h("a", { href: `#/event/${d - 1}` }, "← a heavier one") : null,
       d + 1 < space.nEvents ? h("a", { href: `#/event/${d + 1}` }, "a lighter one →") : null),

@@ -3,13 +3,14 @@
 function fitView(main) {
   const { fit } = data;
   const parts = Object.entries(fit.parts);
+  const proved = fit.rated ? fit.proved / fit.rated : 0;
   const error = ([label, part]) => [
     `RMSE, ${label}`,
-    ownUnit ? `${part.rmse.toFixed(4)} (${part.rmse_in_unit.toFixed(4)} in the table's unit)` : part.rmse.toFixed(4),
+    ownUnit ? `${part.rmse.toFixed(4)}, or ${part.rmse_in_unit.toFixed(3)} in the table's unit` : part.rmse.toFixed(4),
   ];
   const facts = [
     ...parts.map(error),
-    ["Items proved optimal", `${integer(fit.proved)} of ${integer(fit.rated)} (${percent(fit.rated ? fit.proved / fit.rated : 0)})`],
+    ["Items proved optimal in the last step", [`${integer(fit.proved)} of ${integer(fit.rated)} (${percent(proved)})`, bar(proved)]],
     ["Indicator solver", fit.guarantee],
     ["Duality gap of PMFs", fit.gap === null ? "unknown" : `at most ${short(fit.gap, 2)}`],
     ["Descent", `${plural(fit.history.length, "iteration")}${fit.converged ? ", converged" : ""}${fit.interrupted ? ", interrupted" : ""}`],
@@ -22,7 +23,6 @@ function fitView(main) {
       ? "Held-out data tell how well the model predicts; on the training data it always looks better."
       : "All of this is on the training data, where a model always looks better than it predicts: report(path, held_out) adds held-out data."),
     h("dl", { class: "facts" }, facts.map(([term, text]) => h("div", null, h("dt", null, term), h("dd", null, text)))),
-    h("section", { class: "card" }, h("h3", null, "Solves proved optimal in the last indicator step"), bar(fit.rated ? fit.proved / fit.rated : 0)),
     sampled.length ? h("p", { class: "quiet" }, sampled.map(([label, part]) => `Of ${integer(part.entries)} entries of the ${label}, ${integer(part.used)} drawn at random are used here. `)) : "",
     h("div", { class: "columns charts" },
       fit.history.length > 1

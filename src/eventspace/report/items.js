@@ -10,8 +10,8 @@ function itemsView(main) {
       { label: "item", text: true, value: (i) => space.names[i], cell: itemLink },
       { label: "ratings", value: (i) => space.ratings[i] },
       { label: "probability", title: "in the population", value: p, cell: (i) => percent(p(i)) },
-      { label: "events", title: "in which it comes true", value: size },
-      { label: "same set", title: "other items with the same set", value: (i) => sizeOf(space.classOf[i]) - 1 },
+      { label: "events", title: "in which it comes true", value: size, class: "number minor" },
+      { label: "same set", title: "other items with the same set", value: (i) => sizeOf(space.classOf[i]) - 1, class: "number minor" },
     ],
   });
   const narrow = h("input", { type: "search" });
@@ -26,26 +26,26 @@ function itemsView(main) {
 }
 
 /** The events as a strip: filled where the item comes true, as wide as their mass. */
-const strip = (c) =>
+const strip = (c, pmf = space.mass) =>
   h("div", { class: "strip", "aria-hidden": "true" },
-    space.mass.map((m, d) => h("span", { class: hasEvent(c, d) ? "in" : "out", style: { "flex-grow": Math.max(m, 0.004) }, title: `event ${d}, ${percent(m)}` })));
+    pmf.map((m, d) => h("span", { class: hasEvent(c, d) ? "in" : "out", style: { "flex-grow": Math.max(m, 0.004) }, title: `event ${d}, ${percent(m)}` })));
 
 function relatedTable(item, above, least) {
   const c = space.classOf[item];
   const found = related(item, above).filter((i) => space.classOf[i] !== c && space.ratings[i] >= least);
-  const place = new Map(found.map((i, k) => [i, k]));
   const p = (i) => space.probability[space.classOf[i]];
+  const apart = (i) => Math.abs(p(i) - p(item));
   const table = dataTable({
-    caption: above ? "What it implies, the closest first" : "What implies it, the closest first",
+    caption: `${above ? "It implies" : "Implied by"} ${plural(found.length, "item")}, the closest first`,
     rows: found, page: 10, empty: above ? "It implies nothing else here." : "Nothing else here implies it.",
     columns: [
       { label: "item", text: true, value: (i) => space.names[i], cell: itemLink },
       { label: "probability", value: p, cell: (i) => percent(p(i)) },
       { label: "ratings", value: (i) => space.ratings[i] },
-      { label: "near", title: "the closest in probability first", value: (i) => -place.get(i), cell: (i) => integer(place.get(i) + 1) },
+      { label: "apart", title: "how far the two probabilities are apart", value: apart, cell: (i) => percent(apart(i)) },
     ],
   });
-  return [found.length, table.element];
+  return h("section", null, table.element);
 }
 
 function itemView(main, item) {
@@ -56,21 +56,18 @@ function itemView(main, item) {
   const sides = h("div", { class: "columns" });
   let least = Math.min(state.least, space.ratings[item]);
   const draw = () =>
-    sides.replaceChildren(...[true, false].map((above) => {
-      const [n, table] = relatedTable(item, above, least);
-      return h("section", null, h("h3", null, `${above ? "It implies" : "Implied by"} ${plural(n, "item")}`), table);
-    }));
+    sides.replaceChildren(...[true, false].map((above) => relatedTable(item, above, least)));
   const rules = data.rules.if_item.map((_, k) => k).filter((k) => data.rules.if_item[k] === item || data.rules.then_item[k] === item);
   main.append(
     heading(name(space.names[item])),
     h("dl", { class: "facts" },
       [["in the population", percent(space.probability[c])], ["ratings", integer(space.ratings[item])],
         ["events", `${events.length} of ${space.nEvents}`], ["same set", plural(equal.length, "other item")],
-        ["influence", percent(below / space.nItems)]].map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value)))),
+        ["influence: implied by", `${percent(below / space.nItems)} of the items`]].map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value)))),
     h("p", { class: "actions" }, h("a", { class: "button", href: `#/lattice/${item}` }, "See it in the lattice")),
     h("section", { class: "card" }, h("h3", null, "Comes true in"), strip(c),
       events.length
-        ? h("ul", { class: "plain events" }, events.map((d) => h("li", null, eventLink(d), h("span", { class: "figure" }, percent(space.mass[d])), h("span", { class: "quiet", dir: "auto" }, data.events.label[d]))))
+        ? h("ul", { class: "plain events two" }, events.map((d) => h("li", null, eventLink(d), h("span", { class: "figure" }, percent(space.mass[d])), h("span", { class: "quiet clip", dir: "auto", title: data.events.label[d] }, data.events.label[d]))))
         : h("p", { class: "quiet" }, "No event that occurs.")),
     equal.length
       ? h("section", { class: "card" }, h("h3", null, "Equivalent: the same set of events"),

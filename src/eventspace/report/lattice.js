@@ -2,7 +2,7 @@
 
 const SHOWN = [20, 40, 80, 160];
 const AROUND = 12; // neighbours drawn on a side
-const state = { shown: 40, least: Math.min(20, space.ratings[Math.min(space.nItems, 400) - 1] ?? 1) };
+const state = { shown: innerWidth < 640 ? 20 : 40, least: Math.min(20, space.ratings[Math.min(space.nItems, 400) - 1] ?? 1) };
 
 /** The classes with the best-known items, in the order of the classes. */
 function bestKnown(n) {
@@ -27,7 +27,7 @@ function describe(panel, c, among) {
     h("h3", null, itemLink(head)),
     h("p", { class: "quiet" }, `${percent(space.probability[c])} of the population · ${plural(eventsOf(c).length, "event")} of ${space.nEvents} · ${plural(space.ratings[head], "rating")}`),
     size > 1
-      ? [h("h4", null, `Same set (${integer(size - 1)})`), h("ul", { class: "plain" }, Array.from(members(c).slice(1, 6), (i) => h("li", null, itemLink(i))), size > 6 ? h("li", { class: "quiet" }, `and ${integer(size - 6)} more`) : null)].flat()
+      ? h("div", null, h("h4", null, `Same set (${integer(size - 1)})`), h("ul", { class: "plain" }, Array.from(members(c).slice(1, 6), (i) => h("li", null, itemLink(i))), size > 6 ? h("li", { class: "quiet" }, `and ${integer(size - 6)} more`) : null))
       : "",
     ...part("Right above: it implies", above).flat(),
     ...part("Right below: implied by", below).flat(),
@@ -50,40 +50,37 @@ function latticeView(main, item) {
     : labelled("Best-known classes", select(SHOWN.map((n) => [n, String(n)]), state.shown, (n) => ((state.shown = Number(n)), draw())));
 
   function draw() {
-    const made = around ? drawAround(item, stage.clientWidth || innerWidth) : drawOverview();
+    const made = (around ? drawAround : drawOverview)(boxesIn(stage.clientWidth), item);
     const picture = diagram({
       ...made, title: "Hasse diagram. Arrow up goes to what an item implies, arrow down to what implies it.",
       onselect: (c) => describe(panel, c, made.among), onopen: (c) => (location.hash = `#/lattice/${headOf(c)}`),
     });
     stage.replaceChildren(picture.element);
     note.textContent = made.note;
-    const first = made.focus ?? space.classOf[0];
-    describe(panel, first, made.among);
-    requestAnimationFrame(() => {
-      picture.element.style.setProperty("--height", `${picture.height}px`);
-      picture.view.fit(around ? 0.7 : 0.5);
-      if (around) picture.view.reveal(picture.width / 2, picture.height / 2, 10, 10);
-    });
+    picture.settle();
   }
   main.append(
     heading(around ? ["Lattice around ", name(space.names[item])] : "Lattice"),
     h("p", { class: "lead" }, "Each box is a class: items that come true in the same events. A line upwards is a theorem of the model: whoever likes the lower one likes the upper one, too."),
     h("div", { class: "controls" }, finder, controls, around ? h("a", { class: "button", href: "#/lattice" }, "Overview") : null),
-    h("div", { class: "split" }, h("div", null, stage, note, h("p", { class: "quiet keys" }, "Drag to move, wheel or pinch to zoom. Keys: arrows walk, Enter centres, + − 0 zoom.")), panel),
+    h("div", { class: "split" }, h("div", null, stage, note, h("p", { class: "quiet keys" }, "Drag to move, Ctrl and wheel, or pinch, to zoom. Keys: arrows walk, Enter centres, + − 0 zoom.")), panel),
   );
   draw();
   return around ? `Lattice around ${space.names[item]}` : "Lattice";
 }
 
-function drawOverview() {
+/** How many boxes fit side by side so that they can be read. */
+const boxesIn = (width) => Math.max(2, Math.floor((width - MARGIN) / ((BOX_WIDE + GAP) * LEGIBLE)));
+
+function drawOverview(most) {
   const classes = bestKnown(state.shown);
   const edges = hasse(classes);
   const note = `${plural(classes.length, "class", "classes")} of ${integer(space.nClasses)}, those with the best-known items. Lines pass over classes that are not shown.`;
-  return { ...layered(classes, edges), edges, among: classes, note };
+  return { ...broken(layered(classes, edges), most), edges, focus: space.classOf[0], among: classes, note };
 }
 
 /** A class, and on either side the nearest of the best-known that have no other between. */
-function drawAround(item, width) {
+function drawAround(most, item) {
   const c = space.classOf[item];
   let among = classesWith(state.least);
   if (!among.includes(c)) among = Int32Array.from([...among, c].sort((a, b) => a - b));
@@ -92,11 +89,10 @@ function drawAround(item, width) {
     const known = found.toSorted((a, b) => space.ratings[headOf(b)] - space.ratings[headOf(a)]);
     return [known.slice(0, AROUND), found.length];
   });
-  const most = Math.max(2, Math.floor(width / ((BOX_WIDE + GAP) * 0.85)));
   const [[above, nAbove], [below, nBelow]] = sides;
-  const rows = [...broken([above], most), [c], ...broken([below], most)].filter((row) => row.length);
+  const sidesAndIt = [above, [c], below].filter((row) => row.length).map((row) => [row, ""]);
   const edges = [...above.map((o) => [c, o]), ...below.map((o) => [o, c])];
   const left = (n) => (n > AROUND ? `${AROUND} of ${integer(n)}, the best known` : integer(n));
   const note = `Right above: ${left(nAbove)}. Right below: ${left(nBelow)}. Among items with ${state.least} ratings or more.`;
-  return { rows, edges, focus: c, among, note };
+  return { ...broken(sidesAndIt, most), edges, focus: c, among, note };
 }

@@ -57,7 +57,8 @@ function ruleChart(rows) {
 function rulesView(main) {
   const r = data.rules;
   const all = r.if_item.map((_, k) => k);
-  const filter = { text: "", kind: "", users: 1, rate: false };
+  const filter = { text: "", kind: "", users: 0, rate: false };
+  const heldOut = data.fit.parts["held-out data"] !== undefined;
   const table = dataTable({ caption: "Rules: whoever likes the first likes the second", columns: ruleColumns(), rows: all, by: 3, empty: "No rule passes the filters." });
   const picture = h("div");
   const count = h("p", { class: "quiet", role: "status" });
@@ -79,11 +80,12 @@ function rulesView(main) {
   const box = h("input", { type: "checkbox", id: unique("field"), onchange: (event) => set("rate")(event.target.checked) });
   main.append(
     heading("Rules"),
-    h("p", { class: "lead" }, "If the set of one item lies inside that of another, whoever likes the first likes the second: a theorem of this model, for every user. What the ratings say of it stands beside. Rules that follow from others are folded away."),
+    h("p", { class: "lead" }, "If the set of one item lies inside that of another, whoever likes the first likes the second: a theorem of this model, for every user. " +
+      `Beside it stands what the ${heldOut ? "held-out" : "training"} ratings say: in the like rate, the band is the 95% interval, the tick how many like the second anyway. Rules that follow from others are folded away.`),
     h("div", { class: "controls" },
       labelled("Items with the text", h("input", { type: "search", oninput: (event) => set("text")(event.target.value) })),
       labelled("Kind", select([["", "all"], ["implies", "implies ⇒"], ["equivalent", "equivalent ⇔"]], "", set("kind"))),
-      labelled("Users of both, at least", number(1, 1, set("users"))),
+      labelled("Users of both, at least", number(0, 0, set("users"))),
       h("div", { class: "field check" }, box, h("label", { for: box.id }, "only above the base rate")),
       h("button", { type: "button", class: "button", onclick: () => download("rules.csv", csvOf(table.sorted()), "text/csv") }, "Export CSV")),
     count, table.element, picture,

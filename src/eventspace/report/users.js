@@ -15,7 +15,7 @@ function usersView(main) {
     columns: [
       { label: "user", text: true, value: (u) => data.users.name[u], cell: userLink },
       { label: "ratings", value: (u) => data.users.ratings[u] },
-      { label: "heaviest event", value: top, cell: (u) => eventLink(top(u)) },
+      { label: "heaviest event", value: top, cell: (u) => eventLink(top(u)), class: "number minor" },
       { label: "its mass", value: (u) => data.users.pmf[u][top(u)] / PMF_UNIT, cell: (u) => percent(data.users.pmf[u][top(u)] / PMF_UNIT) },
     ],
   });
@@ -36,31 +36,37 @@ function pmfChart(user) {
     h("p", { class: "quiet" }, "Bars: the user's mass. Ticks: the population's."),
     h("table", { class: "pmf" },
       h("caption", { class: "unseen" }, "Mass of each event, for the user and in the population"),
-      h("thead", { class: "unseen" }, h("tr", null, ["event", "the user's mass", "", "the population's"].map((t) => h("th", { scope: "col" }, t)))),
+      h("thead", { class: "unseen" }, h("tr", null, ["event", "the user's mass", "the population's", "label"].map((t) => h("th", { scope: "col", class: t === "label" ? "minor" : null }, t)))),
       h("tbody", null, order.map((d) => h("tr", null,
         h("th", { scope: "row" }, eventLink(d)), h("td", { class: "number" }, percent(pmf[d])),
-        h("td", { class: "wide" }, bar(pmf[d] / most, space.mass[d] / most), h("span", { class: "quiet clip", dir: "auto" }, data.events.label[d])),
-        h("td", { class: "number unseen" }, percent(space.mass[d])))))));
+        h("td", { class: "half" }, bar(pmf[d] / most, space.mass[d] / most), h("span", { class: "unseen" }, percent(space.mass[d]))),
+        h("td", { class: "half minor" }, h("span", { class: "quiet clip", dir: "auto", title: data.events.label[d] }, data.events.label[d])))))));
 }
+
+const REASONS = 6; // events of a side, and rules, that are named
 
 const value = (p) => (ownUnit ? `${percent(p)} (${inUnit(p)})` : percent(p));
 
 function whyPanel(user, item) {
   const why = explain(user, item);
+  const total = (events) => percent(events.reduce((sum, [, m]) => sum + m, 0));
   const side = (title, events) => events.length
-    ? [h("h4", null, `${title} ${percent(events.reduce((sum, [, m]) => sum + m, 0))} of the mass`),
-        h("ul", { class: "plain events" }, events.map(([d, m]) => h("li", null, h("span", { class: "figure" }, percent(m)), eventLink(d), h("span", { class: "quiet", dir: "auto" }, data.events.label[d]))))]
+    ? [h("h4", null, `${title} ${total(events)} of the mass`),
+        h("ul", { class: "plain events" },
+          events.slice(0, REASONS).map(([d, m]) => h("li", null, h("span", { class: "figure" }, percent(m)), eventLink(d), h("span", { class: "quiet clip", dir: "auto", title: data.events.label[d] }, data.events.label[d]))),
+          events.length > REASONS ? h("li", null, h("span", { class: "figure" }, total(events.slice(REASONS))), h("span", { class: "quiet" }, `${events.length - REASONS} more`)) : null)]
     : [];
   const words = [(p) => "is equivalent to it", (p) => `implies it: at least ${percent(p)}`, (p) => `is implied by it: at most ${percent(p)}`];
   const rules = why.rules.length
     ? [h("h4", null, "Rules to what the user has rated"),
-        h("ul", { class: "plain" }, why.rules.slice(0, 12).map(({ other, value: given, kind, probability }) =>
+        h("ul", { class: "plain" }, why.rules.slice(0, REASONS).map(({ other, value: given, kind, probability }) =>
           h("li", null, itemLink(other), ` ${words[kind](probability)} `, h("span", { class: "quiet" }, `(rated ${short(given)})`))),
-          why.rules.length > 12 ? h("li", { class: "quiet" }, `and ${integer(why.rules.length - 12)} more`) : null)]
+          why.rules.length > REASONS ? h("li", { class: "quiet" }, `and ${integer(why.rules.length - REASONS)} more`) : null)]
     : [];
   return [
     h("h3", { tabindex: "-1" }, "Why ", itemLink(item), "?"),
     h("p", null, h("strong", null, value(why.probability)), `; in the population ${percent(why.population)}.`),
+    strip(space.classOf[item], pmfOf(user)),
     ...side("It comes true in", why.comesTrue), ...side("It does not in", why.doesNot), ...rules,
     h("p", { class: "quiet" }, `Evidence: ${plural(data.users.ratings[user], "rating")} by the user, ${integer(space.ratings[item])} of the item${why.own === undefined ? "" : `; rated ${short(why.own)}`}.`),
   ];
