@@ -311,7 +311,7 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
     def report(
         self, path: str | os.PathLike[str], X: Any = None, *, n_events: int = 16, **options: Any
     ) -> Path:
-        """Write the page of :meth:`to_model` with ``n_events``: all the events are too many to read.
+        """Write the page of :meth:`to_model` with ``n_events``: all of them are too many to read.
 
         ``X`` and the options are those of :meth:`KolmogorovModel.report`; the page tells how far
         the model's predictions are from those of the average.

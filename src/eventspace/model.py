@@ -335,9 +335,7 @@ class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # 
         check_is_fitted(self)
         from eventspace import report
 
-        return report.write(
-            self, path, X, title=title, tags=tags, users=users, restarts=restarts
-        )
+        return report.write(self, path, X, title=title, tags=tags, users=users, restarts=restarts)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The names of the columns of :meth:`transform`."""

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
@@ -26,7 +27,7 @@ SCRIPTS = (
     "fit.js",
     "main.js",
 )
-_ESCAPED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def page(contents: Mapping[str, Any]) -> bytes:
@@ -34,23 +35,22 @@ def page(contents: Mapping[str, Any]) -> bytes:
     style = _part("style.css")
     script = "(() => {\n" + "\n".join(_part(name) for name in SCRIPTS) + "})();\n"
     policy = f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}"
-    filled = _part("page.html")
-    for name, text in {
+    parts = {
         "policy": policy,
         "title": html.escape(contents["title"]),
         "style": style,
         "data": as_json(contents),
         "script": script,
-    }.items():
-        before, _, after = filled.partition("{{" + name + "}}")
-        filled = before + text + after
+    }
+    # in one go: a title may well look like a place to fill
+    filled = re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], _part("page.html"))
     return filled.encode("utf-8", "replace")  # half of a surrogate pair is no character
 
 
 def as_json(contents: Mapping[str, Any]) -> str:
     """JSON that is safe inside a script element: no text in it can end the element."""
     text = json.dumps(contents, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.translate(str.maketrans(_ESCAPED))
+    return text.translate(_ESCAPED)
 
 
 def _digest(text: str) -> str:

@@ -18,6 +18,8 @@ from eventspace import rules as mining
 from eventspace.characters import Characters
 from eventspace.codes import WORD, Codes
 from eventspace.inclusion import Classes
+from eventspace.progress import bar
+from eventspace.proving import mined
 from eventspace.report import budget
 from eventspace.report.budget import Positions, name_of
 from eventspace.report.fit import fit_of
@@ -145,8 +147,8 @@ def _rules(
     known = np.zeros(len(place), dtype=np.bool_)
     known[items[: budget.RULE_ITEMS]] = True
     miner = replace(miner, items=known)
-    blocks = (block for members in miner.classes for block in miner.of_class(members))
-    found = mining.best(blocks, miner, budget.RULES)
+    with bar("rules", miner.n_classes, model.verbose) as update:
+        found = mining.best(mined(miner, update), miner, budget.RULES)
     table = nw.from_native(mining.table(found, miner, evidence, "model"), eager_only=True)
     return {
         "if_item": place[found["if_item"]].tolist(),
