@@ -38,6 +38,7 @@ from eventspace.prediction import (
 )
 from eventspace.reasoning import Reasoning
 from eventspace.settings import checked_threads
+from eventspace.summary import Summarised
 from eventspace.tables.frames import data_frame
 from eventspace.tables.pairs import read_pairs
 from eventspace.together import run_together
@@ -54,7 +55,7 @@ class Folded(NamedTuple):
     variance: Floats
 
 
-class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Samples of a model, stacked side by side, their PMFs divided by their number.
 
     That is one model with the events of all: every prediction, event and explanation of a single

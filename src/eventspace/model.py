@@ -26,12 +26,12 @@ from eventspace.prediction import Prediction, checked_parts, squared_error
 from eventspace.progress import bar
 from eventspace.proving import Proving
 from eventspace.randomness import streams
-from eventspace.summary import Summary, summarise
+from eventspace.summary import Summarised, Summary, summarise
 
 Floats = NDArray[np.float64]
 
 
-class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A finite probability space that explains a table of yes/no chances.
 
     Every user has a distribution over ``n_events`` elementary events, every item is the set of
