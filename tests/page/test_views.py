@@ -98,7 +98,7 @@ def test_an_item_shows_what_the_order_says(visit, model) -> None:
                 budget.name_of(other) for other in wanted["item"]
             )
     page = visit.go(f"item/{at}")
-    page.get_by_label("Only items with so many ratings").fill("1")
+    page.get_by_label("Ratings, at least").fill("1")
     n = int((~order.consequents(item)["equivalent"]).sum())
     page.wait_for_selector(f"caption:has-text('It implies {n} item')")
 
@@ -108,7 +108,7 @@ def test_walking_from_item_to_item(visit, model) -> None:
     antecedents = model.order().antecedents
     start = next(i for i in model.item_ids_ if (~antecedents(i)["equivalent"]).any())
     page = visit.go(f"item/{number_of(page, start)}")
-    page.get_by_label("Only items with so many ratings").fill("1")
+    page.get_by_label("Ratings, at least").fill("1")
     link = page.locator("table", has_text="Implied by").locator("tbody a").first
     wanted = link.inner_text()
     link.click()
@@ -161,7 +161,18 @@ def test_the_lattice_is_walked_by_keyboard_and_zoomed(visit) -> None:
     page.locator(".box.chosen").focus()
     page.keyboard.press("Enter")
     page.wait_for_selector("h2:has-text('Lattice around')")
-    assert page.locator(".box.focus title").evaluate("e => e.textContent") == head
+    assert page.locator(".box.chosen title").evaluate("e => e.textContent") == head
+
+
+def test_the_lattice_around_an_item_names_it(visit, model) -> None:
+    classes = model.order().classes()
+    head = classes.loc[classes["size"] > 1, "item"].iloc[0]
+    others = model.order().consequents(head)
+    other = budget.name_of(others[others["equivalent"]]["item"].iloc[0])
+    page = visit.go("lattice")
+    visit.go(f"lattice/{names(page).index(other)}")
+    assert page.locator(".box.chosen title").evaluate("e => e.textContent") == other
+    assert page.locator(".panel h3").inner_text() == other
 
 
 def test_the_lattice_is_dragged_and_clicked(visit) -> None:
@@ -262,7 +273,7 @@ def test_a_user_is_explained_as_the_model_does(visit, model) -> None:
 def test_a_users_predictions_and_why(visit, model) -> None:
     page = visit.go("user/4")
     who = page.evaluate("eventspace.data.users.name[4]")
-    page.get_by_label("Only items with so many ratings").fill("1")
+    page.get_by_label("Ratings of an item, at least").fill("1")
     page.wait_for_timeout(300)
     best = model.recommend(who, 12)
     shown = [

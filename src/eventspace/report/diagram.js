@@ -1,6 +1,6 @@
 // A Hasse diagram: where the classes go, how it is drawn, moved, and walked by keyboard.
 
-const [BOX_WIDE, BOX_HIGH, GAP, RISE] = [158, 40, 16, 56];
+const [BOX_WIDE, BOX_HIGH, GAP, RISE] = [158, 40, 16, 46];
 const MARGIN = 76; // for the words beside the rows
 const LEGIBLE = 0.78; // no smaller than this at first
 const pen = document.createElement("canvas").getContext("2d");
@@ -55,10 +55,10 @@ function broken(labelled, most) {
 }
 
 /**
- * Draw rows of classes with edges between them. labels: words beside the rows; focus: a class that
- * stands out; onselect(class) and onopen(class) answer clicks and keys.
+ * Draw rows of classes with edges between them. labels: words beside the rows; focus: the class to
+ * start from; standsFor(class): the item that names it; onselect(class) and onopen(class) answer clicks and keys.
  */
-function diagram({ rows, edges, labels, focus, onselect, onopen, title }) {
+function diagram({ rows, edges, labels, focus, standsFor = headOf, onselect, onopen, title }) {
   const place = new Map();
   const margin = labels.some(Boolean) ? MARGIN : 0;
   const widest = Math.max(1, ...rows.map((row) => row.length));
@@ -78,12 +78,12 @@ function diagram({ rows, edges, labels, focus, onselect, onopen, title }) {
   });
   const boxes = new Map();
   for (const [c, { x, y }] of place) {
-    const [head, size] = [headOf(c), sizeOf(c)];
+    const [head, size] = [standsFor(c), sizeOf(c)];
     const more = size > 1 ? ` and ${plural(size - 1, "equivalent")}` : "";
     const box = svg(
       "g",
       {
-        class: c === focus ? "box focus" : "box", role: "button", tabindex: "-1", "data-class": c,
+        class: "box", role: "button", tabindex: "-1", "data-class": c,
         transform: `translate(${x - BOX_WIDE / 2} ${y - BOX_HIGH / 2})`,
         "aria-label": `${space.names[head]}${more}, ${percent(space.probability[c])}, ${plural(eventsOf(c).length, "event")}`,
         onclick: () => choose(c), ondblclick: () => onopen(c), onfocus: () => reveal(c),
@@ -161,7 +161,7 @@ function diagram({ rows, edges, labels, focus, onselect, onopen, title }) {
   /** Once it is on the page: as high as the diagram, and the diagram in it. */
   function settle() {
     const scale = Math.min(1, Math.max(LEGIBLE, element.clientWidth / width));
-    element.style.setProperty("--height", `${height * scale + 60}px`);
+    element.style.setProperty("--height", `${height * scale + BOX_HIGH + 30}px`);
     view.fit(LEGIBLE);
     choose(at, false);
     reveal(at);

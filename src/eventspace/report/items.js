@@ -65,16 +65,16 @@ function itemView(main, item) {
         ["events", `${events.length} of ${space.nEvents}`], ["same set", plural(equal.length, "other item")],
         ["influence: implied by", `${percent(below / space.nItems)} of the items`]].map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value)))),
     h("p", { class: "actions" }, h("a", { class: "button", href: `#/lattice/${item}` }, "See it in the lattice")),
-    h("section", { class: "card" }, h("h3", null, "Comes true in"), strip(c),
-      events.length
-        ? h("ul", { class: "plain events two" }, events.map((d) => h("li", null, eventLink(d), h("span", { class: "figure" }, percent(space.mass[d])), h("span", { class: "quiet clip", dir: "auto", title: data.events.label[d] }, data.events.label[d]))))
-        : h("p", { class: "quiet" }, "No event that occurs.")),
     equal.length
       ? h("section", { class: "card" }, h("h3", null, "Equivalent: the same set of events"),
           h("p", { class: "inline" }, equal.slice(0, 30).map((i) => [itemLink(i), " "]), equal.length > 30 ? h("span", { class: "quiet" }, `and ${integer(equal.length - 30)} more`) : null))
       : "",
-    h("div", { class: "controls" }, labelled("Only items with so many ratings", number(least, 1, (n) => ((least = n), later(draw)())))),
+    h("div", { class: "controls" }, labelled("Ratings, at least", number(least, 1, (n) => ((least = n), later(draw)())))),
     sides,
+    h("section", { class: "card" }, h("h3", null, `Comes true in ${plural(events.length, "event")} of ${space.nEvents}`), strip(c),
+      events.length
+        ? h("ul", { class: "plain events two" }, events.map((d) => h("li", null, eventLink(d), h("span", { class: "figure" }, percent(space.mass[d])), h("span", { class: "quiet clip", dir: "auto", title: data.events.label[d] }, data.events.label[d]))))
+        : h("p", { class: "quiet" }, "No event that occurs.")),
     rules.length ? dataTable({ caption: "Rules of the table with this item", rows: rules, columns: ruleColumns(), by: 3, page: 10 }).element : "",
   );
   draw();

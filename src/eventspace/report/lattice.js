@@ -16,8 +16,9 @@ const listOf = (classes, more) =>
     h("span", { class: "quiet" }, ` ${percent(space.probability[c], 0)}`))), more ? h("li", { class: "quiet" }, more) : null);
 
 /** What the panel beside the diagram says of a class. */
-function describe(panel, c, among) {
-  const [head, size] = [headOf(c), sizeOf(c)];
+function describe(panel, c, among, head) {
+  const size = sizeOf(c);
+  const equal = Array.from(members(c)).filter((i) => i !== head);
   const [above, below] = [true, false].map((up) => neighbours(c, among, up));
   const part = (title, found) => [
     h("h4", null, `${title} (${integer(found.length)})`),
@@ -27,7 +28,7 @@ function describe(panel, c, among) {
     h("h3", null, itemLink(head)),
     h("p", { class: "quiet" }, `${percent(space.probability[c])} of the population · ${plural(eventsOf(c).length, "event")} of ${space.nEvents} · ${plural(space.ratings[head], "rating")}`),
     size > 1
-      ? h("div", null, h("h4", null, `Same set (${integer(size - 1)})`), h("ul", { class: "plain" }, Array.from(members(c).slice(1, 6), (i) => h("li", null, itemLink(i))), size > 6 ? h("li", { class: "quiet" }, `and ${integer(size - 6)} more`) : null))
+      ? h("div", null, h("h4", null, `Same set (${integer(size - 1)})`), h("ul", { class: "plain" }, equal.slice(0, 5).map((i) => h("li", null, itemLink(i))), size > 6 ? h("li", { class: "quiet" }, `and ${integer(size - 6)} more`) : null))
       : "",
     ...part("Right above: it implies", above).flat(),
     ...part("Right below: implied by", below).flat(),
@@ -38,6 +39,7 @@ function describe(panel, c, among) {
 
 function latticeView(main, item) {
   const around = item !== undefined;
+  const standsFor = (c) => (around && c === space.classOf[item] ? item : headOf(c));
   const panel = h("aside", { class: "card panel", "aria-label": "The chosen class" });
   const stage = h("div", { class: "stage" });
   const note = h("p", { class: "quiet" });
@@ -46,14 +48,14 @@ function latticeView(main, item) {
     hint: (i) => plural(space.ratings[i], "rating"), chosen: (i) => (location.hash = `#/lattice/${i}`),
   });
   const controls = around
-    ? labelled("Only items with so many ratings", number(state.least, 1, (n) => ((state.least = n), draw())))
+    ? labelled("Ratings, at least", number(state.least, 1, (n) => ((state.least = n), draw())))
     : labelled("Best-known classes", select(SHOWN.map((n) => [n, String(n)]), state.shown, (n) => ((state.shown = Number(n)), draw())));
 
   function draw() {
     const made = (around ? drawAround : drawOverview)(boxesIn(stage.clientWidth), item);
     const picture = diagram({
       ...made, title: "Hasse diagram. Arrow up goes to what an item implies, arrow down to what implies it.",
-      onselect: (c) => describe(panel, c, made.among), onopen: (c) => (location.hash = `#/lattice/${headOf(c)}`),
+      standsFor, onselect: (c) => describe(panel, c, made.among, standsFor(c)), onopen: (c) => (location.hash = `#/lattice/${standsFor(c)}`),
     });
     stage.replaceChildren(picture.element);
     note.textContent = made.note;

@@ -105,7 +105,7 @@ function userView(main, user) {
     h("p", { class: "lead" }, `${plural(data.users.ratings[user], "rating")}.`,
       rated.length < data.users.ratings[user] ? ` ${integer(rated.length)} of them are of items on this page.` : ""),
     pmfChart(user),
-    h("div", { class: "controls" }, finder, labelled("Only items with so many ratings", number(least, 1, (n) => ((least = n), later(() => best.show(unrated()))())))),
+    h("div", { class: "controls" }, finder, labelled("Ratings of an item, at least", number(least, 1, (n) => ((least = n), later(() => best.show(unrated()))())))),
     h("div", { class: "split" }, h("div", null, best.element, rated.length ? seen.element : ""), panel),
   );
   const first = best.sorted()[0] ?? rated[0];
