@@ -27,7 +27,7 @@ SCRIPTS = (
     "fit.js",
     "main.js",
 )
-_ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+_ESCAPED = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def page(contents: Mapping[str, Any]) -> bytes:
@@ -50,7 +50,9 @@ def page(contents: Mapping[str, Any]) -> bytes:
 def as_json(contents: Mapping[str, Any]) -> str:
     """JSON that is safe inside a script element: no text in it can end the element."""
     text = json.dumps(contents, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.translate(_ESCAPED)
+    for character, escaped in _ESCAPED.items():
+        text = text.replace(character, escaped)
+    return text
 
 
 def _digest(text: str) -> str:
