@@ -105,27 +105,27 @@ function ratingsOf(user) {
 function explain(user, item) {
   const pmf = pmfOf(user);
   const c = space.classOf[item];
-  const massOf = (other) => pmf.reduce((sum, m, d) => sum + (hasEvent(other, d) ? m : 0), 0);
+  const masses = massesUnder(pmf);
   const order = pmf.map((_, d) => d).sort((a, b) => pmf[b] - pmf[a] || a - b);
-  const distance = (other) =>
-    space.mass.reduce((sum, m, d) => sum + (hasEvent(c, d) === hasEvent(other, d) ? 0 : m), 0);
+  const distance = (other) => Math.abs(space.probability[c] - space.probability[other]); // one is inside the other
   const rules = [];
-  for (const [other, value] of ratingsOf(user)) {
+  const ratings = ratingsOf(user);
+  for (const [other, value] of ratings) {
     const at = space.classOf[other];
     const [below, above] = [inside(at, c), inside(c, at)];
     if (other === item || !telling(at) || !(below || above)) continue;
     const kind = below && above ? 0 : below ? 1 : 2;
-    rules.push({ other, value, kind, probability: massOf(at), distance: distance(at) });
+    rules.push({ other, value, kind, probability: masses[at], distance: distance(at) });
   }
   rules.sort(
     (a, b) => a.kind - b.kind || a.distance - b.distance || space.ratings[b.other] - space.ratings[a.other],
   );
   return {
-    probability: massOf(c),
+    probability: masses[c],
     population: space.probability[c],
     comesTrue: order.filter((d) => hasEvent(c, d)).map((d) => [d, pmf[d]]),
     doesNot: order.filter((d) => !hasEvent(c, d)).map((d) => [d, pmf[d]]),
     rules,
-    own: ratingsOf(user).get(item),
+    own: ratings.get(item),
   };
 }
