@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from eventspace import KolmogorovModel
 from eventspace.report import budget
 from tests.page.conftest import HOSTILE, Visit
 
@@ -302,6 +304,17 @@ def test_the_fit_is_shown_in_numbers_too(visit, model) -> None:
     assert [float(cost.replace(",", "")) for cost in costs] == pytest.approx(
         model.history_, rel=1e-5
     )
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (1, 1), (4, 3)])
+@pytest.mark.parametrize("n_events", [1, 40])
+def test_small_models_have_pages(browser, tmp_path, shape, n_events) -> None:
+    table = np.arange(shape[0] * shape[1]).reshape(shape) % 2
+    model = KolmogorovModel(n_events, random_state=0, n_jobs=1, n_init=1).fit(table)
+    visit = Visit(browser, model.report(tmp_path / "small.html"))
+    for view in ("events", "event/0", "lattice", "lattice/0", "rules", "item/0", "user/0", "fit"):
+        visit.go(view)
+    assert visit.faults == []
 
 
 def test_a_page_without_users_says_so(browser, model, tmp_path) -> None:

@@ -1,6 +1,6 @@
 // Pictures of a few numbers in SVG; each comes with the numbers as a table.
 
-const [WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM] = [460, 300, 68, 14, 14, 46];
+const [WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM] = [460, 300, 68, 24, 14, 46];
 
 /** Axes of a chart: from data to the picture, and the lines and words along both sides. */
 function axes({ x, y, xLabel, yLabel, xTicks, yTicks, xFormat = short, yFormat = short }) {

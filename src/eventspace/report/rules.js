@@ -60,7 +60,7 @@ function rulesView(main) {
   const filter = { text: "", kind: "", users: 0, rate: false };
   const heldOut = data.fit.parts["held-out data"] !== undefined;
   const table = dataTable({ caption: "Rules: whoever likes the first likes the second", columns: ruleColumns(), rows: all, by: 3, empty: "No rule passes the filters." });
-  const picture = h("div");
+  const picture = h("div", { class: "scatter" });
   const count = h("p", { class: "quiet", role: "status" });
   const folded = new Map();
   const fold = (i) => folded.get(i) ?? folded.set(i, plain(space.names[i])).get(i);
