@@ -81,7 +81,7 @@ def _notes(space: Space, items: Positions, people: Positions, users: Any) -> lis
     )
     if rated < seen.n_items:
         notes.append(
-            f"{seen.n_items - rated:,} items without ratings are left out: their sets are unknown."
+            f"Items without ratings ({seen.n_items - rated:,}) are left out: their sets are unknown."
         )
     if len(items) < rated:
         notes.append(
