@@ -189,7 +189,7 @@ def test_unrated_items_and_more_users_than_ratings_are_no_trouble() -> None:
     whole = of(model)
     assert whole["items"]["name"] == ["0", "1"]
     assert len(whole["users"]["name"]) == 2
-    assert whole["notes"] == ["Items without ratings (1) are left out: their sets are unknown."]
+    assert whole["notes"] == ["Items without ratings (1) are left out: they have no sets."]
 
 
 def test_any_library_of_tables_will_do(films) -> None:

@@ -81,7 +81,7 @@ def _notes(space: Space, items: Positions, people: Positions, users: Any) -> lis
     )
     if rated < seen.n_items:
         notes.append(
-            f"Items without ratings ({seen.n_items - rated:,}) are left out: their sets are unknown."
+            f"Items without ratings ({seen.n_items - rated:,}) are left out: they have no sets."
         )
     if len(items) < rated:
         notes.append(
