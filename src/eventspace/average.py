@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -37,6 +38,7 @@ from eventspace.prediction import (
 )
 from eventspace.reasoning import Reasoning
 from eventspace.settings import checked_threads
+from eventspace.summary import Summarised
 from eventspace.tables.frames import data_frame
 from eventspace.tables.pairs import read_pairs
 from eventspace.together import run_together
@@ -53,7 +55,7 @@ class Folded(NamedTuple):
     variance: Floats
 
 
-class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Samples of a model, stacked side by side, their PMFs divided by their number.
 
     That is one model with the events of all: every prediction, event and explanation of a single
@@ -306,6 +308,16 @@ class Average(Prediction, Reasoning, TransformerMixin, BaseEstimator):  # type: 
         )
         given = None if X is None else held_out_evidence(X, seen, threshold)
         return miner.table(item, top, given, self.verbose)
+
+    def report(
+        self, path: str | os.PathLike[str], X: Any = None, *, n_events: int = 16, **options: Any
+    ) -> Path:
+        """Write the page of :meth:`to_model` with ``n_events``: all of them are too many to read.
+
+        ``X`` and the options are those of :meth:`KolmogorovModel.report`; the page tells how far
+        the model's predictions are from those of the average.
+        """
+        return self.to_model(n_events).report(path, X, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to one file: parameters, PMFs, codes, ids, scale and observations."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -25,12 +26,12 @@ from eventspace.prediction import Prediction, checked_parts, squared_error
 from eventspace.progress import bar
 from eventspace.proving import Proving
 from eventspace.randomness import streams
-from eventspace.summary import Summary, summarise
+from eventspace.summary import Summarised, Summary, summarise
 
 Floats = NDArray[np.float64]
 
 
-class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A finite probability space that explains a table of yes/no chances.
 
     Every user has a distribution over ``n_events`` elementary events, every item is the set of
@@ -298,6 +299,43 @@ class KolmogorovModel(Prediction, Proving, TransformerMixin, BaseEstimator):  # 
         """What was fitted, how well, and how much of it is proved, in a few lines of text."""
         check_is_fitted(self)
         return summarise(self)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        *,
+        title: str | None = None,
+        tags: Any = None,
+        users: Any = None,
+        restarts: int = 0,
+    ) -> Path:
+        """Write one self-contained page on which the model is looked at, and give its path.
+
+        Events, the lattice of items, rules, every item, users with their predictions and the
+        reasons, and the fit. It opens from disk in any browser and loads nothing.
+
+        Parameters
+        ----------
+        path : path
+            Where to write it, such as "films.html".
+        X : table, optional
+            Held-out observations: the rules' evidence is counted there, and predictions are
+            compared with it.
+        title : str, optional
+            What the page is headed with.
+        tags : dict or Series, optional
+            Items to tags, which then name the events, as in :meth:`events`.
+        users : ids, optional
+            Whose distributions and ratings the page holds; ``[]``: nobody's. None: all users, or
+            as many as fit.
+        restarts : int, default 0
+            Fit so many times more, to see which rules last, as in :meth:`rules`.
+        """
+        check_is_fitted(self)
+        from eventspace import report
+
+        return report.write(self, path, X, title=title, tags=tags, users=users, restarts=restarts)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The names of the columns of :meth:`transform`."""

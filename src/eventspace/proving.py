@@ -109,7 +109,7 @@ class Proving(Reasoning):
             found = mining.best(blocks, miner, top)
         else:
             with bar("rules", miner.n_classes, self.verbose) as update:
-                found = mining.best(_mined(miner, update), miner, top)
+                found = mining.best(mined(miner, update), miner, top)
         return mining.table(found, miner, evidence, convention)
 
     def iter_rules(
@@ -134,7 +134,7 @@ class Proving(Reasoning):
         def tables() -> Iterator[Any]:
             held, n = [np.zeros(0, mining.RULE)], 0
             with bar("rules", miner.n_classes, self.verbose) as update:
-                for block in _mined(miner, update):
+                for block in mined(miner, update):
                     held.append(block)
                     n += len(block)
                     if n >= _BLOCK:
@@ -195,7 +195,8 @@ class Proving(Reasoning):
         return fits
 
 
-def _mined(miner: mining.Miner, update: Any) -> Iterator[mining.Rules]:
+def mined(miner: mining.Miner, update: Any) -> Iterator[mining.Rules]:
+    """All the rules, class by class; ``update`` is told how many classes are done."""
     for k, members in enumerate(miner.classes):
         yield from miner.of_class(members)
         update(k + 1, "")

@@ -61,6 +61,13 @@ class Miner:
     min_support: float
     min_confidence: float
     fold: bool
+    items: NDArray[np.bool_] | None = None  # those that may take part, if not all
+
+    @cached_property
+    def _listed(self) -> NDArray[np.bool_]:
+        """The items that take part: the users of a pair are at most the raters of either."""
+        enough = self.space.ratings >= self.min_evidence
+        return enough if self.items is None else enough & self.items
 
     @cached_property
     def _sizes(self) -> NDArray[np.int64]:
@@ -72,11 +79,11 @@ class Miner:
 
     @property
     def classes(self) -> Iterator[Positions]:
-        """The rated items, those with the same set together."""
+        """The items that take part, those with the same set together."""
         ptr, items = self._classes.members
         for c in range(len(self._classes)):
             members = items[ptr[c] : ptr[c + 1]]
-            yield members[self.space.ratings[members] > 0]
+            yield members[self._listed[members]]
 
     @property
     def n_classes(self) -> int:
@@ -142,10 +149,10 @@ class Miner:
         included = inside(sets, here) if swapped else inside(here, sets)
         least = max(self.min_support, np.finfo(np.float64).tiny)
         if self.min_confidence == 1:
-            listed = np.flatnonzero(included & (self.space.ratings > 0))
+            listed = np.flatnonzero(included & self._listed)
             support = probability[listed] if swapped else np.full(len(listed), probability[item])
         else:
-            listed = np.flatnonzero(self.space.ratings)
+            listed = np.flatnonzero(self._listed)
             support = masses(sets[listed] & here, self.space.mass)
             lower = probability[listed] if swapped else probability[item]
             sure = included[listed] | (support >= self.min_confidence * lower)

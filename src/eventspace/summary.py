@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from typing import Any
 
@@ -19,6 +20,16 @@ class Summary(str):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+class Summarised:
+    """An estimator that in a notebook shows its summary below scikit-learn's diagram."""
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        shown: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
+        if "text/html" in shown and hasattr(self, "pmf_"):
+            shown["text/html"] += f"<pre>{html.escape(self.summary())}</pre>"  # type: ignore[attr-defined]
+        return shown
 
 
 def summarise(model: Any) -> Summary:

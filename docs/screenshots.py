@@ -1,0 +1,98 @@
+"""Make the pictures in docs/images/page: each view of the page of MovieLens small.
+
+Run from the root: python docs/screenshots.py. It needs playwright, pillow, chromium (Debian's) and
+the extra demo; look at what comes out.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+from eventspace import KolmogorovModel, Observations
+from eventspace.datasets import movielens_small
+
+IMAGES = Path(__file__).parent / "images" / "page"
+STARS = (0.5, 5.0)
+WIDE = {"viewport": {"width": 1200, "height": 800}}
+PHONE = {"viewport": {"width": 390, "height": 760}, "has_touch": True, "is_mobile": True}
+
+
+def main() -> None:
+    """Fit, write the page, and take every picture."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
+        address = demo_page(Path(folder) / "films.html").as_uri()
+        browser = started.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        for scheme in ("light", "dark"):
+            for size, settings in (("", WIDE), ("-phone", PHONE)):
+                context = browser.new_context(color_scheme=scheme, **settings)
+                take_all(context.new_page(), address, f"{scheme}{size}")
+                context.close()
+        browser.close()
+
+
+def demo_page(path: Path) -> Path:
+    """The page of a model of MovieLens small, three tenths of the ratings held out."""
+    ratings = movielens_small()
+    held_out = np.random.default_rng(0).random(len(ratings)) < 0.3
+    table = ratings[["user", "item", "rating"]]
+    train = Observations.from_long(table[~held_out], scale=STARS)
+    model = KolmogorovModel(16, pmf_penalty=60, random_state=0).fit(train)
+    genres = ratings.drop_duplicates("item").set_index("item")["genres"]
+    return model.report(path, table[held_out], title="MovieLens small", tags=genres)
+
+
+def take_all(page: Page, address: str, kind: str) -> None:
+    """A picture of each view, as a person would come to it."""
+    page.goto(address)
+    film = page.evaluate("eventspace.space.names.findIndex((n) => n.startsWith('Fargo'))")
+    user = page.evaluate("eventspace.data.users.ratings.findIndex((n) => n < 120)")
+    for name, view in {
+        "events": "events",
+        "event": "event/5",
+        "lattice": "lattice",
+        "around": f"lattice/{film}",
+        "rules": "rules",
+        "items": "items",
+        "item": f"item/{film}",
+        "user": f"user/{user}",
+        "why": f"user/{user}",
+        "fit": "fit",
+    }.items():
+        page.goto(f"{address}#/{view}")
+        page.wait_for_selector("main h2")
+        if name == "lattice":
+            page.locator(".box:not(.chosen)").nth(9).click()
+        if name == "rules":
+            page.get_by_label("Users of both, at least").fill("5")
+        page.evaluate("document.activeElement.blur(), scrollTo(0, 0)")
+        if name == "why":
+            selector = "aside" if "phone" in kind else "main .split"
+            page.locator(selector).evaluate("e => scrollTo(0, e.getBoundingClientRect().top - 70)")
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(400)
+        save(page.screenshot(), IMAGES / f"{name}-{kind}.png")
+    page.goto(f"{address}#/events")
+    page.get_by_role("combobox").first.fill("star wars")
+    page.wait_for_timeout(300)
+    save(page.screenshot(), IMAGES / f"search-{kind}.png")
+
+
+def save(shot: bytes, path: Path) -> None:
+    """In 128 colours: a third of the size, and no difference to the eye."""
+    picture: Any = Image.open(io.BytesIO(shot)).convert("RGB")
+    picture.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    main()

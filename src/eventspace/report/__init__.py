@@ -1,0 +1,29 @@
+"""The page: one self-contained HTML file in which a fitted model is looked at."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from eventspace.report.assembly import page
+from eventspace.report.contents import contents
+
+
+def write(
+    model: Any,
+    path: str | os.PathLike[str],
+    X: Any = None,
+    *,
+    title: str | None = None,
+    tags: Any = None,
+    users: Any = None,
+    restarts: int = 0,
+) -> Path:
+    """Write the page of a fitted model; see :meth:`KolmogorovModel.report`."""
+    where = Path(path)
+    if not where.parent.is_dir():
+        raise FileNotFoundError(f"{where.parent}: there is no such folder to write to.")
+    what = contents(model, X, title=title, tags=tags, users=users, restarts=restarts)
+    where.write_bytes(page(what))
+    return where

@@ -1,0 +1,177 @@
+"""What a page holds of a fitted model, as plain values.
+
+Items are numbered by their ratings, the best known first. Their sets are stored once a class; what
+implies what, every prediction and its reasons follow from these in the browser.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+import eventspace
+from eventspace import rules as mining
+from eventspace.characters import Characters
+from eventspace.codes import WORD, Codes
+from eventspace.inclusion import Classes
+from eventspace.progress import bar
+from eventspace.proving import mined
+from eventspace.report import budget
+from eventspace.report.budget import Positions, name_of
+from eventspace.report.fit import fit_of
+from eventspace.space import Space, known_positions
+
+DIGITS = 5  # of a number, where nobody computes with it
+PMF_UNIT = 100_000  # PMFs are whole numbers of this part of one
+
+
+def contents(
+    model: Any, X: Any, *, title: str | None, tags: Any, users: Any, restarts: int
+) -> dict[str, Any]:
+    """Everything, and notes on what was left out."""
+    space: Space = model._space()
+    if space.n_events > WORD:
+        raise ValueError(
+            f"This model has {space.n_events:,} events, too many to read: make a page of one with "
+            "at most 64, such as the average's to_model(16)."
+        )
+    seen = space.observations
+    items = budget.chosen_items(space)
+    place = np.full(seen.n_items, -1, dtype=np.int64)  # of each item in the page
+    place[items] = np.arange(len(items))
+    people = _positions_of(space, users)
+    named = title or f"{space.n_events} events, {seen.n_users:,} users, {seen.n_items:,} items"
+    return {
+        "title": named,
+        "version": eventspace.__version__,
+        "counts": {"users": seen.n_users, "items": seen.n_items, "observed": seen.n_observed},
+        "scale": list(seen.scale),
+        "notes": _notes(space, items, people, users),
+        "events": _events(space, model._characters(tags), tags, place),
+        "items": _items(space, items),
+        "rules": _rules(model, X, items, place, restarts),
+        "users": _users(space, people, place),
+        "fit": fit_of(model, X),
+    }
+
+
+def rounded(values: Any) -> list[Any]:
+    """Numbers of few digits; None for what is no finite number."""
+    return [
+        float(f"{v:.{DIGITS}g}") if abs(v) < np.inf else None
+        for v in np.asarray(values, dtype=np.float64).tolist()
+    ]
+
+
+def _positions_of(space: Space, users: Any) -> Positions:
+    if users is None:
+        return budget.chosen_users(space)
+    known = space.observations.user_ids
+    return known_positions(known, users, "user", "report(users=...) wants the model's own.")
+
+
+def _notes(space: Space, items: Positions, people: Positions, users: Any) -> list[str]:
+    seen, notes = space.observations, []
+    rated, raters = (
+        int(np.count_nonzero(np.diff(entries.ptr))) for entries in (seen.by_item, seen.by_user)
+    )
+    if rated < seen.n_items:
+        notes.append(
+            f"Items without ratings ({seen.n_items - rated:,}) are left out: they have no sets."
+        )
+    if len(items) < rated:
+        notes.append(
+            f"Of {rated:,} rated items the page holds the {len(items):,} with the most ratings; "
+            "the others count in the masses and the fit alone."
+        )
+    if rated > budget.RULE_ITEMS:
+        notes.append(
+            f"Rules in the table are those among the {budget.RULE_ITEMS:,} items with the most "
+            f"ratings, the {budget.RULES:,} most surprising; what an item implies is complete."
+        )
+    if users is not None:
+        notes.append(f"Of {seen.n_users:,} users the page holds {len(people):,}, as asked for.")
+    elif len(people) < raters:
+        notes.append(
+            f"Of {raters:,} users the page holds {len(people):,}, from those with the most ratings "
+            "to those with the fewest; report(users=...) chooses others."
+        )
+    return notes
+
+
+def _events(space: Space, named: Characters, tags: Any, place: Positions) -> dict[str, Any]:
+    """Masses, labels, and of each event the items that tell it, by their number in the page."""
+    by_item = named if tags is None else Characters(space)
+    ids, n = space.observations.item_ids, budget.TELLING
+
+    def numbers(names: list[Any]) -> list[int]:
+        found = place[ids.positions(names)].tolist() if names else []
+        return [k for k in found if k >= 0]
+
+    table = nw.from_native(named.table(), eager_only=True)
+    return {
+        "mass": rounded(space.mass),
+        "items": table["items"].to_list(),
+        "tagged": tags is not None,
+        "label": [name_of(label) for label in named.labels],
+        "likes": [numbers(by_item.likes(d, n)) for d in range(space.n_events)],
+        "dislikes": [numbers(by_item.dislikes(d, n)) for d in range(space.n_events)],
+        "occurring": hexadecimal(space.occurring[None])[0],
+    }
+
+
+def _items(space: Space, items: Positions) -> dict[str, Any]:
+    classes = Classes(space.sets[items])
+    return {
+        "name": [name_of(space.observations.item_ids[i]) for i in items],
+        "ratings": space.ratings[items].tolist(),
+        "class": classes.of_item.tolist(),
+        "codes": hexadecimal(classes.codes),
+    }
+
+
+def hexadecimal(codes: Codes) -> list[str]:
+    """Sets of at most 64 events as text: event d is bit d of the number."""
+    return [f"{code:x}" for code in codes[:, 0].tolist()]
+
+
+def _rules(
+    model: Any, X: Any, items: Positions, place: Positions, restarts: int
+) -> dict[str, list[Any]]:
+    """The columns of :meth:`KolmogorovModel.rules`, of the best-known items."""
+    miner, evidence = model._miner(X, "surprise", 1, 0.0, 1.0, None, True, restarts, "model")
+    known = np.zeros(len(place), dtype=np.bool_)
+    known[items[: budget.RULE_ITEMS]] = True
+    miner = replace(miner, items=known)
+    with bar("rules", miner.n_classes, model.verbose) as update:
+        found = mining.best(mined(miner, update), miner, budget.RULES)
+    table = nw.from_native(mining.table(found, miner, evidence, "model"), eager_only=True)
+    return {
+        "if_item": place[found["if_item"]].tolist(),
+        "then_item": place[found["then_item"]].tolist(),
+        "kind": table["kind"].to_list(),
+        **{name: rounded(table[name].to_numpy()) for name in table.columns[3:]},
+    }
+
+
+def _users(space: Space, people: Positions, place: Positions) -> dict[str, Any]:
+    """Names, PMFs and ratings: the items' numbers in the page, and the values in the unit."""
+    seen = space.observations
+    rated: list[list[int]] = []
+    values: list[list[Any]] = []
+    for u in people:
+        own = slice(seen.by_user.ptr[u], seen.by_user.ptr[u + 1])
+        at: NDArray[np.int64] = place[seen.by_user.index[own]]
+        rated.append(at[at >= 0].tolist())
+        values.append(rounded(seen.from_unit(seen.by_user.value[own][at >= 0])))
+    return {
+        "name": [name_of(seen.user_ids[u]) for u in people],
+        "ratings": np.diff(seen.by_user.ptr)[people].tolist(),
+        "pmf": (space.pmf[people] * PMF_UNIT).round().astype(np.int64).tolist(),
+        "items": rated,
+        "values": values,
+    }

@@ -1,0 +1,67 @@
+// The elementary events: how heavy each is, what it is called, which items tell it from the others.
+
+const link = (view, number, text) => h("a", { href: `#/${view}/${number}` }, name(text));
+const itemLink = (i) => link("item", i, space.names[i]);
+const userLink = (u) => link("user", u, data.users.name[u]);
+const eventLink = (d) => h("a", { href: `#/event/${d}`, class: "event" }, `Event ${d}`);
+
+const tellingList = (title, items, most) =>
+  items.length
+    ? h("div", null, h("h4", null, title), h("ul", { class: "plain" }, items.slice(0, most).map((i) => h("li", null, itemLink(i)))))
+    : null;
+
+function eventsView(main) {
+  const heaviest = Math.max(...space.mass);
+  main.append(
+    heading("Events"),
+    h("p", { class: "lead" },
+      `Whatever happens, exactly one of ${space.nEvents} elementary events happens. An item is the set of events ` +
+      "in which it comes true; a user is a distribution over the events. Mass is how likely an event is in the population."),
+    h("ol", { class: "cards", role: "list" },
+      space.mass.map((mass, d) =>
+        h("li", { class: "card" },
+          h("h3", null, eventLink(d), h("span", { class: "figure" }, percent(mass))),
+          bar(mass / heaviest),
+          data.events.tagged ? h("p", { class: "label", dir: "auto" }, data.events.label[d]) : null,
+          tellingList("Likes more than others do", data.events.likes[d], 4),
+          tellingList("Likes less", data.events.dislikes[d], 3),
+          h("p", { class: "quiet" }, `${plural(data.events.items[d], "item")} ${data.events.items[d] === 1 ? "comes" : "come"} true in it`)))),
+  );
+  return "Events";
+}
+
+function eventView(main, d) {
+  const has = (i) => hasEvent(space.classOf[i], d);
+  const items = Array.from({ length: space.nItems }, (_, i) => i).filter(has);
+  const users = data.users.name.map((_, u) => u);
+  const probability = (i) => space.probability[space.classOf[i]];
+  const table = dataTable({
+    caption: `Items that come true in event ${d}`, rows: items, by: 1,
+    columns: [
+      { label: "item", text: true, value: (i) => space.names[i], cell: itemLink },
+      { label: "ratings", value: (i) => space.ratings[i] },
+      { label: "probability", title: "in the population", value: probability, cell: (i) => percent(probability(i)) },
+    ],
+  });
+  const people = dataTable({
+    caption: `Users by their mass of event ${d}`, rows: users, by: 1,
+    columns: [
+      { label: "user", text: true, value: (u) => data.users.name[u], cell: userLink },
+      { label: "mass", value: (u) => data.users.pmf[u][d] / PMF_UNIT, cell: (u) => percent(data.users.pmf[u][d] / PMF_UNIT) },
+      { label: "ratings", value: (u) => data.users.ratings[u] },
+    ],
+  });
+  main.append(
+    heading(`Event ${d}: ${percent(space.mass[d])} of the population`),
+    h("p", { class: "lead", dir: "auto" }, data.events.label[d]),
+    h("p", { class: "turn" }, d > 0 ? h("a", { href: `#/event/${d - 1}` }, "← a heavier one") : null,
+      d + 1 < space.nEvents ? h("a", { href: `#/event/${d + 1}` }, "a lighter one →") : null),
+    h("div", { class: "columns" },
+      h("section", { class: "card" }, h("h3", null, "What tells it from the others"),
+        h("p", { class: "quiet" }, "Items whose ratings rise, or fall, most with the mass that their raters give to the event, beyond the means of items and users."),
+        h("div", { class: "columns" }, tellingList("Likes more than others do", data.events.likes[d], 12), tellingList("Likes less", data.events.dislikes[d], 12)),
+        data.events.likes[d].length + data.events.dislikes[d].length ? null : h("p", null, "Nothing: it is like the average.")),
+      h("section", null, table.element, users.length ? people.element : null)),
+  );
+  return `Event ${d}`;
+}

@@ -1,0 +1,85 @@
+"""How well a model fits: its descent, what was proved, predictions against what was observed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace.metrics import reliability_curve, rmse
+from eventspace.observations import Observations
+from eventspace.report import budget
+from eventspace.settings import indicator_solver
+
+Floats = NDArray[np.float64]
+
+BINS = 10  # of the calibration
+CELLS = 20  # of what is predicted and of what is observed
+
+
+def fit_of(model: Any, X: Any) -> dict[str, Any]:
+    """Plain values for the page."""
+    seen = model.observations_
+    rated = np.diff(seen.by_item.ptr) > 0
+    parts = {"training data": _compared(model, seen)}
+    if X is not None:
+        parts["held-out data"] = _compared(model, Observations.of(X))
+    gap = float(model.gap_.max(initial=0.0))
+    return {
+        "history": [float(f"{cost:.8g}") for cost in model.history_.tolist()],
+        "converged": bool(model.converged_),
+        "interrupted": bool(model.interrupted_),
+        "proved": int(model.proved_[rated].sum()),
+        "rated": int(rated.sum()),
+        "guarantee": indicator_solver(model).guarantee,
+        "gap": gap if math.isfinite(gap) else None,
+        "loss": model.loss_,
+        "parts": parts,
+        "parameters": {name: str(value) for name, value in model.get_params(deep=False).items()},
+    }
+
+
+def _compared(model: Any, table: Observations) -> dict[str, Any]:
+    """What was predicted of a table's entries beside what is observed, in probability."""
+    known = model.observations_
+    u, i, value = table.coo()
+    n_entries = len(value)
+    if n_entries > budget.ENTRIES:
+        some = np.random.default_rng(0).choice(n_entries, budget.ENTRIES, replace=False)
+        u, i, value = u[some], i[some], value[some]
+    if table is not known:
+        u = known.user_ids.positions(table.user_ids.values)[u]
+        i = known.item_ids.positions(table.item_ids.values)[i]
+        value = np.clip(known.to_unit(table.from_unit(value)), 0, 1)
+    truth = np.asarray(value, dtype=np.float64)
+    predicted = np.clip(model._predict_positions(u, i), 0, 1)
+    curve = reliability_curve(truth, predicted, n_bins=BINS)
+    error = rmse(truth, predicted)
+    return {
+        "entries": n_entries,
+        "used": len(truth),
+        "rmse": error,
+        "rmse_in_unit": error * (known.scale[1] - known.scale[0]),
+        "prediction": curve["prediction"].round(4).tolist(),
+        "truth": curve["truth"].round(4).tolist(),
+        "count": curve["count"].tolist(),
+        **_cells(truth, predicted),
+    }
+
+
+def _cells(truth: Floats, predicted: Floats) -> dict[str, Any]:
+    """How many entries have each observed value (or part of the scale) and part predicted."""
+    values = np.unique(truth)
+    if len(values) <= CELLS:
+        row = np.searchsorted(values, truth)
+    else:
+        row = np.minimum((truth * CELLS).astype(np.int64), CELLS - 1)
+        values = (np.arange(CELLS) + 0.5) / CELLS
+    column = np.minimum((predicted * CELLS).astype(np.int64), CELLS - 1)
+    counts = np.bincount(row * CELLS + column, minlength=len(values) * CELLS)
+    return {
+        "observed": np.round(values, 4).tolist(),
+        "cells": counts.reshape(len(values), CELLS).tolist(),
+    }

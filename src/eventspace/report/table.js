@@ -1,0 +1,114 @@
+// Tables that sort and turn pages: rows are numbers, columns say what to show of each.
+
+const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+const PAGE = 25;
+const COLLATED = 20_000; // more names than this are sorted by their letters' codes: a second less
+
+/**
+ * columns: { label, value(row), cell(row)?, title?, text?, class? }; value is what is sorted by.
+ * Gives { element, show(rows) }; sorted by the column numbered `by`, downwards if `down`.
+ */
+function dataTable({ caption, columns, rows, by = -1, down = true, page = PAGE, empty = "Nothing to show." }) {
+  let [shown, sorted, start] = [rows, rows, 0];
+  const body = h("tbody");
+  const range = h("span", { class: "quiet" });
+  const turners = ["First", "Previous", "Next", "Last"].map((text) => h("button", { type: "button" }, text));
+  const heads = columns.map((column, k) =>
+    h(
+      "th",
+      { scope: "col", class: column.class ?? (column.text ? "" : "number") },
+      column.value
+        ? h("button", { type: "button", title: column.title, onclick: () => sortBy(k) }, column.label)
+        : column.label,
+    ),
+  );
+
+  function compare(k) {
+    const { value, text } = columns[k];
+    const many = text && shown.length > COLLATED;
+    const keys = new Map(Array.from(shown, (row) => [row, many ? plain(value(row)) : value(row)]));
+    const sign = down ? -1 : 1;
+    return (a, b) => {
+      const [x, y] = [keys.get(a), keys.get(b)];
+      if (x === null || y === null) return (x === null) - (y === null); // what is missing comes last
+      if (many) return sign * ((x > y) - (x < y));
+      return sign * (text ? collator.compare(x, y) : x - y);
+    };
+  }
+  function sortBy(k) {
+    down = by === k ? !down : !columns[k].text;
+    by = k;
+    start = 0;
+    order();
+    announce(`Sorted by ${columns[k].label}, ${down ? "descending" : "ascending"}`);
+  }
+  function order() {
+    sorted = by < 0 ? shown : Array.from(shown).sort(compare(by));
+    heads.forEach((head, k) => {
+      if (columns[k].value) head.setAttribute("aria-sort", k !== by ? "none" : down ? "descending" : "ascending");
+    });
+    draw();
+  }
+  function turn(to) {
+    start = to;
+    draw();
+    announce(`Rows ${integer(start + 1)} to ${integer(Math.min(start + page, sorted.length))}`);
+  }
+  function draw() {
+    body.replaceChildren(
+      ...Array.from(sorted.slice(start, start + page), (row) =>
+        h(
+          "tr",
+          null,
+          columns.map((column) =>
+            h(
+              "td",
+              { class: column.class ?? (column.text ? "" : "number") },
+              column.cell ? column.cell(row) : short(column.value(row)),
+            ),
+          ),
+        ),
+      ),
+    );
+    if (!sorted.length) body.append(h("tr", null, h("td", { colspan: columns.length, class: "quiet" }, empty)));
+    const last = Math.floor(Math.max(0, sorted.length - 1) / page) * page;
+    const to = [0, start - page, start + page, last];
+    turners.forEach((button, k) => {
+      // not "disabled", which would take the focus away from who has just pressed it
+      button.setAttribute("aria-disabled", String(k < 2 ? start === 0 : start >= last));
+      button.hidden = sorted.length <= page;
+      button.onclick = () => button.getAttribute("aria-disabled") === "false" && turn(to[k]);
+    });
+    const end = Math.min(start + page, sorted.length);
+    range.textContent = sorted.length ? `${integer(start + 1)}–${integer(end)} of ${integer(sorted.length)}` : "";
+  }
+  const captionId = unique("caption");
+  const element = h(
+    "div",
+    { class: "table" },
+    h(
+      "div",
+      { class: "scroll", role: "region", "aria-labelledby": captionId, tabindex: "0" },
+      h("table", null, h("caption", { id: captionId }, caption), h("thead", null, h("tr", null, heads)), body),
+    ),
+    h("div", { class: "pager" }, range, turners),
+  );
+  order();
+  return {
+    element,
+    sorted: () => sorted,
+    show(newRows) {
+      [shown, start] = [newRows, 0];
+      order();
+    },
+  };
+}
+
+/** What follows a filter while someone types: at most one at a time. */
+function later(action) {
+  let timer;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(action, 120);
+  };
+}

@@ -1,0 +1,117 @@
+"""Models to make pages of, and a real Chromium to open them in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eventspace import KolmogorovModel, Observations
+
+# what a page must show as it is: markup, quotes, scripts that run from right to left, emoji
+HOSTILE = [
+    "<script>window.hacked = 1</script>",
+    "</script><img src=x onerror='window.hacked = 1'>",
+    """He said "it's <b>bold</b>" & left""",
+    "שלום עולם (1999)",
+    "فيلم <!-- --> 2001",
+    "🎬👩‍👩‍👧 Family & friends",
+    "{{data}} {{script}}",
+    "line\u2028separator\u2029and\ttab",
+    "=HYPERLINK(1), with a comma",
+    "x" * 300,
+]
+
+
+@pytest.fixture(scope="session")
+def films() -> pd.DataFrame:
+    """Stars of 60 users for 40 films with hostile titles among them, half of them missing."""
+    rng = np.random.default_rng(1)
+    theta = rng.dirichlet(np.full(5, 0.4), 60)
+    psi = rng.random((40, 5)) < 0.55
+    titles = HOSTILE + [f"Film {k:02d}" for k in range(40 - len(HOSTILE))]
+    frame = pd.DataFrame(
+        {
+            "user": np.repeat([f"user {u}" for u in range(60)], 40),
+            "item": np.tile(titles, 60),
+            "rating": (1 + 4 * (theta @ psi.T)).round().ravel(),
+        }
+    )
+    return frame[rng.random(len(frame)) < 0.5].reset_index(drop=True)
+
+
+@pytest.fixture(scope="session")
+def model(films: pd.DataFrame) -> KolmogorovModel:
+    return KolmogorovModel(5, pmf_penalty=1.0, random_state=0, n_jobs=1).fit(films)
+
+
+@pytest.fixture(scope="session")
+def many_items() -> KolmogorovModel:
+    """100,000 items of 16 events, a few of them much better known than the rest."""
+    rng = np.random.default_rng(0)
+    n_items, n_users = 100_000, 500
+    pmf = rng.dirichlet(np.full(16, 0.3), n_users)
+    psi = rng.random((n_items, 16)) < rng.beta(3, 2, n_items)[:, None]
+    items = np.concatenate([np.arange(n_items), rng.zipf(1.2, 100_000) % n_items])
+    pairs = np.unique(np.stack([items, rng.integers(0, n_users, len(items))], axis=1), axis=0)
+    items, users = pairs.T
+    values = np.einsum("kd,kd->k", pmf[users], psi[items])
+    names = np.array([f"Item {i:06d}, one of many" for i in range(n_items)], dtype=object)
+    table = Observations.of((users, names[items], values), scale=(0, 1))
+    return KolmogorovModel.from_parts(pmf[table.user_ids.values], psi, table)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Debian's Chromium, or the one that EVENTSPACE_CHROMIUM names."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = os.environ.get("EVENTSPACE_CHROMIUM") or shutil.which("chromium")
+    if not chromium:
+        pytest.skip("there is no chromium: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+class Visit:
+    """A page in the browser that remembers what it must not do."""
+
+    def __init__(self, browser: Any, file: Path, **settings: Any) -> None:
+        self.context = browser.new_context(**settings)
+        self.page = self.context.new_page()
+        self.faults: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.faults.append(message.text))
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.address = file.as_uri()
+        self.go("")
+
+    def go(self, view: str) -> Any:
+        """Open a view, and give the page."""
+        self.page.goto(f"{self.address}#/{view}" if view else self.address)
+        self.page.wait_for_selector("main h2")
+        return self.page
+
+
+@pytest.fixture
+def visit(browser: Any, written: Path) -> Iterator[Visit]:
+    """The page of `model`, which at the end has made no request and met no error."""
+    visit = Visit(browser, written, viewport={"width": 1280, "height": 900})
+    yield visit
+    assert visit.faults == []
+    elsewhere = [url for url in visit.requests if url.partition("#")[0] != visit.address]
+    assert [url for url in elsewhere if not url.startswith("blob:")] == []
+    visit.context.close()
+
+
+@pytest.fixture(scope="session")
+def written(model: KolmogorovModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return model.report(tmp_path_factory.mktemp("page") / "films.html", title="Films & <more>")
