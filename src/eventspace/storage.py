@@ -77,6 +77,8 @@ def write(
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what :func:`write` wrote; a missing, damaged or foreign file is refused by name."""
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not a model.")
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: there is no such file.")
     try:

@@ -28,27 +28,35 @@ def fit(
     events: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, max=64, help="Elementary events: 8, posterior 24, ensemble 16."
+            metavar="N",
+            parser=options.whole(1, 64),
+            help="Elementary events: 8, posterior 24, ensemble 16.",
         ),
     ] = None,
     penalty: Annotated[
         float | None,
         typer.Option(
-            metavar="X", min=0, help="How strongly PMFs are drawn to the mean, in ratings."
+            metavar="X",
+            parser=options.real(0),
+            help="How strongly PMFs are drawn to the mean, in ratings.",
         ),
     ] = None,
     indicator_penalty: Annotated[
         float | None,
-        typer.Option(metavar="X", min=0, help="The cost of each event in an item's set."),
+        typer.Option(
+            metavar="X", parser=options.real(0), help="The cost of each event in an item's set."
+        ),
     ] = None,
     iterations: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The most iterations.")
+        int | None, typer.Option(metavar="N", parser=options.whole(1), help="The most iterations.")
     ] = None,
     chains: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Chains of a posterior.")
+        int | None,
+        typer.Option(metavar="N", parser=options.whole(1), help="Chains of a posterior."),
     ] = None,
     models: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Models of an ensemble.")
+        int | None,
+        typer.Option(metavar="N", parser=options.whole(1), help="Models of an ensemble."),
     ] = None,
     user_attributes: Annotated[
         Path | None,
@@ -141,7 +149,8 @@ def select(
         ),
     ] = "auto",
     iterations: Annotated[
-        int, typer.Option(metavar="N", min=1, help="The most iterations a penalty.")
+        int,
+        typer.Option(metavar="N", parser=options.whole(1), help="The most iterations a penalty."),
     ] = 10,
     seed: options.Seed = 0,
     threads: options.Threads = -1,

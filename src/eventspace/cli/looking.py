@@ -60,11 +60,11 @@ def facts(model: Any) -> dict[str, Any]:
         "rmse": rmse,
         "rmse_original": rmse * (hi - lo),
     }
-    for name in ("n_iter_", "converged_", "interrupted_", "held_out_error_", "concentration_"):
-        if hasattr(model, name):
-            found[name.removeprefix("n_").rstrip("_")] = getattr(model, name)
     if hasattr(model, "proved_"):
-        found["proved"] = int(model.proved_.sum())
+        found |= {"iterations": model.n_iter_, "proved": int(model.proved_.sum())}
+    for name in ("converged_", "interrupted_", "held_out_error_", "concentration_"):
+        if hasattr(model, name):
+            found[name.rstrip("_")] = getattr(model, name)
     return found
 
 
@@ -112,7 +112,9 @@ def convert(
     events: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, max=64, help="Of an average: make one model of so many events."
+            metavar="N",
+            parser=options.whole(1, 64),
+            help="Of an average: make one model of so many events.",
         ),
     ] = None,
     user: options.User = None,

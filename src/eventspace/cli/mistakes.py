@@ -36,7 +36,6 @@ OPTIONS = {
     "item": "--item",
     "sort": "--sort",
     "like": "--like",
-    "scale": "--scale",
     "restarts": "--restarts",
     "min_confidence": "--min-confidence",
     "user_attributes": "--user-attributes",
@@ -63,37 +62,43 @@ _REMEDIES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r" \(pandas\.to_numeric makes numbers of text\)", " (is every number written with a point?)"),
     (r", or pass a DataFrame", ""),
     (r"with scale='max'", "with --scale max"),
-    (r"\(lo, hi\) with lo < hi", "LO,HI, the lower first"),
     (
         r"Use fold_in to add them, or predict\(\.\.\., unknown='population'\)",
         "--unknown population lets the population stand in",
     ),
     (r"Use fold_in to add them", "Fit again with their ratings"),
+    (r"(is no number): float\(\).*", r"\1."),
     (r", as pandas\.get_dummies does", ""),
     (r"in the index or the first column", "in the first column"),
 )
 
 
-def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> None:
-    """Run the app; leave with the exit code that says how it went."""
+def run(app: typer.Typer) -> None:
+    """Run the app on the arguments of the process, and leave with the exit code."""
     if hasattr(signal, "SIGPIPE"):  # end quietly with `| head`, as other commands do
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    with warnings.catch_warnings():
-        warnings.showwarning = _show_warning  # type: ignore[assignment]
-        sys.exit(_run(app, list(sys.argv[1:] if arguments is None else arguments)))
+    sys.exit(exit_code(app, sys.argv[1:]))
 
 
-def _run(app: typer.Typer, arguments: list[str]) -> int:
+def exit_code(app: typer.Typer, arguments: Sequence[str]) -> int:
+    """Run the app on some arguments, and say what went wrong."""
     try:
-        code = app(arguments or ["--help"], prog_name="eventspace", standalone_mode=False)
-        sys.stdout.flush()
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)
+            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            # without arguments, help
+            code = app(arguments or ["--help"], prog_name="eventspace", standalone_mode=False)
+            sys.stdout.flush()
         return int(code or FINE)
     except (KeyboardInterrupt, typer.Abort):
         say("interrupted: nothing is written.")
         return INTERRUPTED
     except _UsageError as error:
         where = error.ctx.command_path if error.ctx else "eventspace"
-        say(f"{error.format_message().rstrip('.')}. See {where} --help.")
+        problem = re.sub(
+            r"^Invalid value for '?([^:']*)'?: (Value error, )?", r"\1: ", _line(error)
+        )
+        say(f"{problem} See {where} --help.")
         return YOURS
     except MemoryError:
         say("there is not enough memory for this.")
@@ -105,6 +110,12 @@ def _run(app: typer.Typer, arguments: list[str]) -> int:
         traceback.print_exc()
         say("this is a failure of ours: please report it with the lines above.")
         return OURS
+
+
+def _line(error: Any) -> str:
+    """A usage error as a sentence."""
+    message = " ".join(str(error.format_message()).split())
+    return message if message.endswith((".", "?")) else f"{message}."
 
 
 def say(message: str) -> None:

@@ -2,10 +2,45 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+
+
+def whole(least: int, most: int | None = None) -> Callable[[Any], int]:
+    """What reads a whole number in a range, and says in one way what is wrong with others."""
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+
+    def read(text: Any) -> int:
+        try:
+            number = int(str(text))
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is no whole number.") from None
+        if number < least or (most is not None and number > most):
+            raise typer.BadParameter(f"{number} is no whole number {bounds}.")
+        return number
+
+    return read
+
+
+def real(least: float, most: float = math.inf) -> Callable[[Any], float]:
+    """The same for any number."""
+    bounds = f"of at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
+
+    def read(text: Any) -> float:
+        try:
+            number = float(str(text))
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is no number.") from None
+        if not (least <= number <= most and math.isfinite(number)):
+            raise typer.BadParameter(f"{number:g} is no finite number {bounds}.")
+        return number
+
+    return read
+
 
 COLUMNS = "Columns"  # panels of a command's help
 LOOKS = "Output"
@@ -21,9 +56,14 @@ ModelOutput = Annotated[
     Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the model.")
 ]
 Seed = Annotated[
-    int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="The same seed gives the same model.")
+    int,
+    typer.Option(
+        metavar="N", parser=whole(0, 2**32 - 1), help="The same seed gives the same model."
+    ),
 ]
-Threads = Annotated[int, typer.Option(metavar="N", min=-1, help="Threads; -1 means every core.")]
+Threads = Annotated[
+    int, typer.Option(metavar="N", parser=whole(-1), help="Threads; -1 means every core.")
+]
 
 # Which column is what; what is not said is found by the names people use
 User = Annotated[

@@ -20,8 +20,7 @@ def predict(
         float | None,
         typer.Option(
             metavar="X",
-            min=0,
-            max=1,
+            parser=options.real(0, 1),
             help="Also where a value lies with this probability: averages only.",
         ),
     ] = None,
@@ -87,9 +86,11 @@ def recommend(
     users: Annotated[
         list[str] | None, typer.Argument(metavar="[USER]...", help="Whom; everybody if none.")
     ] = None,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="How many items for each.")] = 10,
+    top: Annotated[
+        int, typer.Option(metavar="N", parser=options.whole(1), help="How many items for each.")
+    ] = 10,
     min_evidence: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Ratings an item must have.")
+        int, typer.Option(metavar="N", parser=options.whole(1), help="Ratings an item must have.")
     ] = 1,
     seen: Annotated[bool, typer.Option("--seen", help="Also what the user has rated.")] = False,
     unit: options.Unit = "probability",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import sys
 from collections import Counter
 from pathlib import Path
@@ -49,7 +50,7 @@ def observations(
     if wide:
         others = [f"--{role}" for role in named if role != "user"]
         if others:
-            raise ValueError(f"{' and '.join(others)} name columns of a long table: not --wide.")
+            raise ValueError(f"{' and '.join(others)}: this is for long tables, not with --wide.")
         return Observations.from_wide(source(path), user=named.get("user"), **options)
     if named:
         return Observations.from_long(source(path), **named, **options)
@@ -62,9 +63,9 @@ def _scale(text: str) -> Any:
     try:
         lo, hi = (float(bound) for bound in text.split(","))
     except ValueError:
-        raise ValueError(
-            f"--scale {text} is no scale: write auto, max, or LO,HI such as 1,5."
-        ) from None
+        lo = hi = math.nan
+    if not lo < hi or math.isinf(hi - lo):
+        raise ValueError(f"--scale {text} is no scale: write auto, max, or LO,HI such as 1,5.")
     return lo, hi
 
 

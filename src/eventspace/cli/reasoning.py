@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from eventspace.cli import options
 
 ARROWS = {"implies": "=>", "equivalent": "<=>", "soft": "~>", "converse": "<="}
+Sort = Literal[
+    "surprise",
+    "lift",
+    "leverage",
+    "confidence",
+    "support",
+    "correlation",
+    "stability",
+    "probability",
+]
 AVERAGE, SINGLE = "an average", "one model"
 
 
@@ -24,34 +34,39 @@ def rules(
     item: Annotated[
         str | None, typer.Option(metavar="ITEM", help="Only rules from and to this item.")
     ] = None,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="How many.")] = 20,
+    top: Annotated[int, typer.Option(metavar="N", parser=options.whole(1), help="How many.")] = 20,
     every: Annotated[bool, typer.Option("--all", help="All of them, however many.")] = False,
-    sort: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="By surprise, lift, leverage, confidence, support, ..."),
-    ] = "surprise",
+    sort: Annotated[Sort, typer.Option(help="What they are ordered by.")] = "surprise",
     min_evidence: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Users who rated both.")
+        int, typer.Option(metavar="N", parser=options.whole(1), help="Users who rated both.")
     ] = 1,
     like: Annotated[
         float | None, typer.Option(metavar="X", help="The least value that is a like.")
     ] = None,
     min_support: Annotated[
         float | None,
-        typer.Option(metavar="X", min=0, max=1, help="Least probability of both together."),
+        typer.Option(
+            metavar="X", parser=options.real(0, 1), help="Least probability of both together."
+        ),
     ] = None,
     min_confidence: Annotated[
         float | None,
-        typer.Option(metavar="X", min=0, max=1, help="Below 1, also rules not proved."),
+        typer.Option(
+            metavar="X", parser=options.real(0, 1), help="Below 1, also rules not proved."
+        ),
     ] = None,
     restarts: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Fits that tell how stable the rules are."),
+        typer.Option(
+            metavar="N", parser=options.whole(1), help="Fits that tell how stable the rules are."
+        ),
     ] = None,
     min_probability: Annotated[
         float | None,
         typer.Option(
-            metavar="X", min=0, max=1, help="Of an average: the least probability of a rule."
+            metavar="X",
+            parser=options.real(0, 1),
+            help="Of an average: the least probability of a rule.",
         ),
     ] = None,
     titles: options.Titles = None,

@@ -67,8 +67,12 @@ def write(
         _FORMS[form](_chain(first, stream), sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return
-    with open(output, "wb") as file:
-        _FORMS[form](_chain(first, stream), file)
+    try:
+        with open(output, "wb") as file:
+            _FORMS[form](_chain(first, stream), file)
+    except OSError as error:
+        error.filename = error.filename or output
+        raise
 
 
 def records(columns: Columns) -> list[dict[str, Any]]:
