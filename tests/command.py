@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import select
 import subprocess
 import sys
+import unittest.mock
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,19 +36,18 @@ def piped(*arguments: object, stdin: bytes = b"", **variables: str) -> Done:
 
 
 def in_terminal(
-    *arguments: object, keys: bytes = b"", shell: str | None = None, **variables: str
+    *arguments: object, keys: bytes = b"", when: str = "", **variables: str
 ) -> tuple[int, str]:
     """Run in a terminal of 100 columns: the exit code and all that is seen.
 
-    ``keys`` are pressed once something is seen.
+    ``keys`` are pressed once ``when`` is seen.
     """
-    command = ["bash", "-c", shell] if shell else [*COMMAND, *map(str, arguments)]
     environment = {
         **os.environ, "COLUMNS": "100", "LINES": "50", "TERM": "xterm-256color", **variables
     }  # fmt: skip
     main, other = pty.openpty()
     process = subprocess.Popen(
-        command,
+        [*COMMAND, *map(str, arguments)],
         stdin=other,
         stdout=other,
         stderr=other,
@@ -65,7 +66,7 @@ def in_terminal(
             if not chunk:
                 break
             seen += chunk
-            if keys:
+            if keys and when.encode() in seen:
                 os.write(main, keys)
                 keys = b""
         elif process.poll() is not None:
@@ -82,13 +83,14 @@ def _own_terminal() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
-def in_process(arguments: list[object], capsys, code: int = 0) -> Done:
+def in_process(arguments: list[object], capsys, code: int = 0, stdin: bytes = b"") -> Done:
     """Run within this process, which is quicker: all but the start of the process is the same."""
     from eventspace.cli import app
     from eventspace.cli.mistakes import exit_code
 
     capsys.readouterr()
-    got = exit_code(app, [str(argument) for argument in arguments])
+    with unittest.mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin))):
+        got = exit_code(app, [str(argument) for argument in arguments])
     out, err = capsys.readouterr()
     assert got == code, err
     return Done(got, out, err)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from eventspace.cli import learning, looking, predicting, reasoning
-from eventspace.cli.mistakes import run
+from eventspace.cli.mistakes import interruptible, run
 
 app = typer.Typer(
     help="Kolmogorov models: predictions you can reason about, from a table of yes/no chances.",
@@ -47,7 +47,7 @@ for command in (
     looking.convert,
     looking.demo,
 ):
-    app.command()(command)
+    app.command()(interruptible(command))
 
 
 def main() -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import signal
 import sys
@@ -73,6 +74,23 @@ _REMEDIES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 )
 
 
+class InterruptError(Exception):
+    """Ctrl-C, which typers treat each in their own way."""
+
+
+def interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """A command from which Ctrl-C comes out as :class:`InterruptError`."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt as error:
+            raise InterruptError from error
+
+    return run
+
+
 def run(app: typer.Typer) -> None:
     """Run the app on the arguments of the process, and leave with the exit code."""
     if hasattr(signal, "SIGPIPE"):  # end quietly with `| head`, as other commands do
@@ -90,7 +108,7 @@ def exit_code(app: typer.Typer, arguments: Sequence[str]) -> int:
             code = app(arguments or ["--help"], prog_name="eventspace", standalone_mode=False)
             sys.stdout.flush()
         return int(code or FINE)
-    except (KeyboardInterrupt, typer.Abort):
+    except (InterruptError, KeyboardInterrupt, typer.Abort):
         say("interrupted: nothing is written.")
         return INTERRUPTED
     except _UsageError as error:
