@@ -188,6 +188,9 @@ def query(
         ids = known.observations_.user_ids
         users = [reading.one_like(id_, ids) for id_ in user]
         columns = {"user": users, "probability": asked.probability(users)}
-    else:
-        columns = {"probability": [asked.probability()]}
-    writing.write(columns, output, form_)
+        writing.write(columns, output, form_)
+        return
+    p = asked.probability()
+    cases = "of the population" if given is None else f"of the cases of {given} in the population"
+    sentence = f"{expression}: {p:.1%} {cases}" if p == p else f"{given} never comes true"
+    writing.write({"probability": [p]}, output, form_, lambda columns: sentence)

@@ -73,6 +73,7 @@ def write(
     except OSError as error:
         error.filename = error.filename or output
         raise
+    say(f"written: {output}")
 
 
 def records(columns: Columns) -> list[dict[str, Any]]:
@@ -120,7 +121,7 @@ def cell(value: Any) -> str:
 def _show(first: Columns, rest: Iterator[Columns], show: Callable[[Columns], Any]) -> None:
     from rich.console import Console
 
-    Console().print(show(first))
+    Console().print(show(first), markup=False, highlight=False)
     more = _length(first) - SHOWN + sum(map(_length, rest))
     if more > 0:
         say(f"{more:,} rows more: --output FILE takes them all.")
