@@ -28,7 +28,7 @@ $(VENV)/bench: $(VENV)/installed
 
 bench: $(VENV)/bench
 	for name in start_up paper_split indicator_step fit order rules \
-	  accuracy accuracy_movielens accuracy_shapes accuracy_time; do \
+	  command_line accuracy accuracy_movielens accuracy_shapes accuracy_time; do \
 	  $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 reproduce: $(VENV)/bench

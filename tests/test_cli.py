@@ -268,8 +268,8 @@ def test_report_writes_the_page_of_the_model(csv, tmp_path, run, monkeypatch) ->
     run("report", tmp_path / "films.eventspace")
     assert (tmp_path / "films.html").exists()
     run("report", tmp_path / "films.eventspace", "-o", tmp_path / "p.html", "--titles", films)
-    run("report", tmp_path / "films.eventspace", "--tags", films)
-    assert calls == [("i0", {}), ("Alien", {}), ("i0", {"tags": {"i0": "Horror"}})]
+    run("report", tmp_path / "films.eventspace", "--tags", films, "--evidence", csv)
+    assert calls == [("i0", {}), ("Alien", {}), ("i0", {"X": csv, "tags": {"i0": "Horror"}})]
 
 
 def test_a_stream_is_a_table_for_python_too(csv) -> None:

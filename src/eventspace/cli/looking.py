@@ -79,6 +79,7 @@ def report(
             help="Where to write the page; MODEL.html if not said.",
         ),
     ] = None,
+    evidence: options.Evidence = None,
     titles: options.Titles = None,
     tags: options.Tags = None,
     show: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
@@ -90,7 +91,9 @@ def report(
     path = model.with_suffix(".html") if output is None else output
     check_output(path)
     known, labels = reading.described(model, titles, tags)
-    known.report(path) if labels is None else known.report(path, tags=labels)
+    held_out = None if evidence is None else reading.source(evidence)
+    given = {name: of for name, of in (("X", held_out), ("tags", labels)) if of is not None}
+    known.report(path, **given)
     say(f"written: {path}")
     if show:
         typer.launch(path.resolve().as_uri())
@@ -153,6 +156,7 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the model.")
     ] = Path("movielens.eventspace"),
+    threads: options.Threads = -1,
 ) -> None:
     """Fit, compare, reason and recommend on MovieLens small, with nothing to prepare."""
     from rich.console import Console
@@ -161,4 +165,4 @@ def demo(
     from eventspace.cli.writing import check_output
 
     check_output(output)
-    demonstration.run(output, Console())
+    demonstration.run(output, Console(), threads or None)

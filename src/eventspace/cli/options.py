@@ -103,6 +103,12 @@ Duplicates = Annotated[
     Literal["error", "mean", "last"],
     typer.Option(help="What a pair that occurs twice gets.", rich_help_panel=COLUMNS),
 ]
+Evidence = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="A table to take the evidence from, such as held-out ratings."
+    ),
+]
 
 # What is known of the items beside their ratings
 Titles = Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -25,12 +24,7 @@ AVERAGE, SINGLE = "an average", "one model"
 
 def rules(
     model: options.Model,
-    evidence: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="A table to take the evidence from, such as held-out ratings."
-        ),
-    ] = None,
+    evidence: options.Evidence = None,
     item: Annotated[
         str | None, typer.Option(metavar="ITEM", help="Only rules from and to this item.")
     ] = None,
