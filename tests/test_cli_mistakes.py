@@ -89,6 +89,7 @@ TABLES = [
     (None, "--penalty -1", "--penalty: -1 is no finite number of at least 0"),
     (None, "--seed -1", "--seed: -1 is no whole number from 0 to 4294967295"),
     (None, "--kind forest", "--kind: 'forest' is not one of 'model', 'posterior', 'ensemble'"),
+    (None, "--kind posterior --chains 500", "--chains: 500 is no whole number from 1 to 128"),
     (None, "--chains 2", "--chains is not for --kind model, but for posterior"),
     (None, "--kind posterior --penalty 2", "--penalty is not for --kind posterior, but for model"),
     (None, "--item-attributes x.csv", "--item-attributes is for --kind posterior"),

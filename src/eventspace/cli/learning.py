@@ -52,7 +52,7 @@ def fit(
     ] = None,
     chains: Annotated[
         int | None,
-        typer.Option(metavar="N", parser=options.whole(1), help="Chains of a posterior."),
+        typer.Option(metavar="N", parser=options.whole(1, 128), help="Chains of a posterior."),
     ] = None,
     models: Annotated[
         int | None,
