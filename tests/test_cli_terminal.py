@@ -84,9 +84,9 @@ def test_no_arguments_give_help(place) -> None:
 
 
 def test_ctrl_c_keeps_the_model_so_far(tmp_path) -> None:
-    table = pd.DataFrame(np.random.default_rng(0).random((2000, 300))).rename_axis("user")
-    table.reset_index().to_csv(tmp_path / "t.csv", index=False)
-    arguments = ["fit", tmp_path / "t.csv", "-o", tmp_path / "m", "--events", 40]
+    noise = np.random.default_rng(0).random((5000, 300)).round(2)  # an iteration takes a while
+    pd.DataFrame(noise).rename_axis("user").reset_index().to_csv(tmp_path / "t.csv", index=False)
+    arguments = ["fit", tmp_path / "t.csv", "-o", tmp_path / "m", "--events", 48]
     code, seen = in_terminal(*arguments, keys=b"\x03", when="/20")
     assert code == 130
     assert "eventspace: interrupted: this is the model so far\n" in seen
