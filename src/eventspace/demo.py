@@ -3,76 +3,103 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from eventspace.baselines import BiasModel
 from eventspace.datasets import movielens_small
 from eventspace.model import KolmogorovModel
 from eventspace.observations import Observations
+from eventspace.posterior import KolmogorovPosterior
+from eventspace.prediction import Prediction
 
 SEED = 0
-PENALTIES = (30.0, 60.0, 120.0)
 N_EVENTS = 16
+CHAINS, SWEEPS = 2, 20  # of a small posterior: seconds, and most of what a larger one gains
 STARS = (0.5, 5.0)
 LIKE = 4.0
 SHOWN = 10  # rules, and events
 WELL_RATED = 50  # ratings of a film that well identify its set of 16 events
+Stars = NDArray[np.float64]
 
 
-def run(output: Path, console: Console) -> None:
-    """Split, choose the penalty on validation data, fit, compare, reason, recommend, save."""
+def run(output: Path, console: Console, n_threads: int | None = -1) -> None:
+    """Split, fit, compare, reason, recommend; write the model and, next to it, the report."""
     ratings = movielens_small()
-    part = np.random.default_rng(SEED).random(len(ratings))
-    test, rest = ratings[part < 0.1], ratings[part >= 0.1]
-    validation, train = ratings[(part >= 0.1) & (part < 0.2)], ratings[part >= 0.2]
+    rng = np.random.default_rng(SEED)
+    users = ratings["user"].unique()
+    others = ratings["user"].isin(rng.permutation(users)[: len(users) // 5]).to_numpy()
+    held_out = rng.random(len(ratings)) < 0.1
+    train, test = ratings[~others & ~held_out], ratings[~others & held_out]
     console.print(
-        f"[bold]MovieLens small[/]: {len(ratings):,} ratings, {ratings['user'].nunique():,} users, "
-        f"{ratings['item'].nunique():,} films. A tenth of the ratings is held out (seed {SEED})."
+        f"[bold]MovieLens small[/]: {len(ratings):,} ratings, {len(users):,} users, "
+        f"{ratings['item'].nunique():,} films. A fifth of the users is held out to test rules, and "
+        f"a tenth of the others' ratings to test predictions (seed {SEED})."
     )
-    errors = {
-        penalty: root_mean_square(predicted(fitted(train, penalty), validation) - validation.rating)
-        for penalty in PENALTIES
-    }
-    best = min(errors, key=errors.__getitem__)
-    shown = ", ".join(f"{penalty:g}: {error:.3f}" for penalty, error in errors.items())
-    console.print(f"Penalty chosen on a validation part, RMSE in stars: {shown}. So {best:g}.\n")
+    table = Observations.from_long(train[["user", "item", "rating"]], scale=STARS)
+    posterior = KolmogorovPosterior(
+        N_EVENTS,
+        n_chains=CHAINS,
+        n_warmup=SWEEPS,
+        n_draws=SWEEPS,
+        random_state=SEED,
+        n_jobs=n_threads,
+    )
+    seconds = timed(lambda: posterior.fit(table))
+    console.print(f"Fitted a small posterior, {CHAINS} chains of {2 * SWEEPS} sweeps: {seconds}.")
+    models: list[KolmogorovModel] = []
+    seconds = timed(lambda: models.append(posterior.to_model(N_EVENTS)))
+    model = models[0]
+    console.print(f"Made of it one model to read, {N_EVENTS} events: {seconds}.\n")
 
-    start = time.perf_counter()
-    model = fitted(rest, best)
-    seconds = time.perf_counter() - start
-    console.print(model.summary(), highlight=False, soft_wrap=True)
-
-    known = test["item"].map(rest["item"].value_counts()).fillna(0) >= WELL_RATED
-    predictions = baselines(rest, test)
-    predictions[f"Kolmogorov model, {N_EVENTS} events"] = predicted(model, test)
-    table = Table("RMSE on held-out ratings, stars", "all films", f"{WELL_RATED} ratings or more")
-    for name, stars in predictions.items():
-        errors_of_all, errors_of_known = stars - test["rating"], (stars - test["rating"])[known]
-        table.add_row(
-            name,
-            f"{root_mean_square(errors_of_all):.3f}",
-            f"{root_mean_square(errors_of_known):.3f}",
-        )
-    console.print(f"\nFitted in {seconds:.1f} s.", table)
+    known = (test["item"].map(train["item"].value_counts()).fillna(0) >= WELL_RATED).to_numpy()
+    shown = Table("RMSE on held-out ratings, stars", "all films", f"{WELL_RATED} ratings or more")
+    for name, stars in {
+        "film's mean": item_means(train, test),
+        "user + film bias": predicted(BiasModel().fit(table), test),
+        "the posterior": predicted(posterior, test),
+        f"Kolmogorov model, {N_EVENTS} events": predicted(model, test),
+    }.items():
+        errors = stars - test["rating"].to_numpy()
+        shown.add_row(name, *(f"{rmse(part):.3f}" for part in (errors, errors[known])))
+    console.print(shown)
 
     genres = ratings.drop_duplicates("item").set_index("item")["genres"]
     show_events(model, genres, console)
-    show_rules(model, test, console)
-    user = int(rest["user"].value_counts().index[rest["user"].nunique() // 2])
+    show_rules(model, ratings[others], console)
+    user = int(train["user"].value_counts().index[train["user"].nunique() // 2])
     best_films = model.recommend(user, 5, min_evidence=WELL_RATED)
     console.print(f"\nFor user {user}, of the films with {WELL_RATED} ratings or more:")
     for film in best_films.itertuples():
-        console.print(f"  {film.probability:.2f}  {film.item}", highlight=False)
+        console.print(f"  {film.probability:.2f}  {escape(film.item)}", highlight=False)
     console.print("\nWhy the first of these:")
     why = model.explain(user, best_films["item"].iloc[0], genres)
     console.print(escape(str(why)), highlight=False)
+    write(model, genres, output, console)
+
+
+def write(model: KolmogorovModel, genres: pd.Series[str], output: Path, console: Console) -> None:
+    """The model, and a page about it; then what to do with them."""
     model.save(output)
-    console.print(f"\nWritten: {output}. Look at it with: eventspace info {output}")
+    console.print(f"\nWritten: {output}. Go on with: eventspace info {output}", soft_wrap=True)
+    if hasattr(model, "report"):
+        page = output.with_suffix(".html")
+        model.report(page, tags=genres)
+        console.print(f"Written: {page}. Open it in a browser.", soft_wrap=True)
+
+
+def timed(work: Callable[[], object]) -> str:
+    """How long a piece of work takes."""
+    start = time.perf_counter()
+    work()
+    return f"{time.perf_counter() - start:.1f} s"
 
 
 def show_events(model: KolmogorovModel, genres: pd.Series[str], console: Console) -> None:
@@ -87,14 +114,15 @@ def show_events(model: KolmogorovModel, genres: pd.Series[str], console: Console
     console.print("", table)
 
 
-def show_rules(model: KolmogorovModel, test: pd.DataFrame, console: Console) -> None:
-    """The first rules, and what the few held-out ratings of both films say of each."""
-    held_out = test[["user", "item", "rating"]]
-    found = model.rules(held_out, top=SHOWN, min_evidence=WELL_RATED, like=LIKE)
+def show_rules(model: KolmogorovModel, held_out: pd.DataFrame, console: Console) -> None:
+    """The first rules, and what the held-out users who rated both films say of each."""
+    found = model.rules(
+        held_out[["user", "item", "rating"]], top=SHOWN, min_evidence=WELL_RATED, like=LIKE
+    )
     table = Table(
         *("whoever likes", "", "likes", "users", "like", "anyway"),
-        title="The most surprising rules; on the right, held-out users of both, and how many "
-        f"gave {LIKE:g} stars to the second: of those who did to the first, and of all",
+        title="The most surprising rules; on the right, the held-out users who rated both, and how "
+        f"many gave {LIKE:g} stars to the second: of those who did to the first, and of all",
     )
     for rule in found.itertuples():
         arrow = "<=>" if rule.kind == "equivalent" else "=>"
@@ -105,37 +133,17 @@ def show_rules(model: KolmogorovModel, test: pd.DataFrame, console: Console) -> 
     console.print("", table)
 
 
-def fitted(ratings: pd.DataFrame, penalty: float) -> KolmogorovModel:
-    """A model of the ratings."""
-    table = Observations.from_long(ratings[["user", "item", "rating"]], scale=STARS)
-    return KolmogorovModel(N_EVENTS, pmf_penalty=penalty, random_state=SEED).fit(table)
-
-
-def predicted(model: KolmogorovModel, ratings: pd.DataFrame) -> pd.Series[float]:
+def predicted(model: Prediction, ratings: pd.DataFrame) -> Stars:
     """Stars; the population stands in for films without ratings."""
-    stars = model.predict(ratings, unit="original", unknown="population")
-    return pd.Series(stars, index=ratings.index)
+    return model.predict(ratings, unit="original", unknown="population")
 
 
-def baselines(train: pd.DataFrame, test: pd.DataFrame) -> dict[str, pd.Series[float]]:
-    """What the film's mean, and damped biases of film and user, predict."""
-    mean = train["rating"].mean()
-    item_mean = test["item"].map(train.groupby("item")["rating"].mean()).fillna(mean)
-    item_bias = damped_mean(train["rating"] - mean, train["item"])
-    rest = train["rating"] - mean - train["item"].map(item_bias)
-    user_bias = damped_mean(rest, train["user"])
-    bias = mean + test["item"].map(item_bias).fillna(0) + test["user"].map(user_bias).fillna(0)
-    return {"film's mean": item_mean, "user + film bias": bias.clip(*STARS)}
+def item_means(train: pd.DataFrame, test: pd.DataFrame) -> Stars:
+    """The mean of each film's ratings; that of all for a film without any."""
+    means = test["item"].map(train.groupby("item")["rating"].mean())
+    return means.fillna(train["rating"].mean()).to_numpy()
 
 
-def damped_mean(
-    values: pd.Series[float], groups: pd.Series, damping: float = 5.0
-) -> pd.Series[float]:
-    """The sum of each group over its size and some more."""
-    grouped = values.groupby(groups)
-    return grouped.sum() / (grouped.size() + damping)
-
-
-def root_mean_square(errors: pd.Series[float]) -> float:
+def rmse(errors: Stars) -> float:
     """The root of the mean of the squares."""
     return float(np.sqrt(np.mean(np.square(errors))))

@@ -42,20 +42,35 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 def load_model(kind: type[Model], path: str | os.PathLike[str]) -> Model:
     """Read what :func:`save_model` wrote."""
     header, arrays = storage.read(path)
-    try:
-        return _revive_model(kind, path, header, arrays)
-    except (KeyError, IndexError, TypeError) as error:
-        raise ValueError(f"{path} is damaged: {error!r} is missing or wrong.") from error
+    if header.get("model") != kind.__name__:
+        raise ValueError(f"{path} holds a {header.get('model')}, not a {kind.__name__}.")
+    return _checked(kind, path, header, arrays)
 
 
-def _revive_model(
+def load_any(path: str | os.PathLike[str]) -> Any:
+    """Read what :func:`save_model` wrote, of whatever kind it is."""
+    header, arrays = storage.read(path)
+    name = header.get("model")
+    if name not in eventspace.__all__:
+        raise ValueError(f"{path} holds a {name}, of which this version knows nothing.")
+    return _checked(getattr(eventspace, name), path, header, arrays)
+
+
+def _checked(
     kind: type[Model],
     path: str | os.PathLike[str],
     header: dict[str, Any],
     arrays: dict[str, NDArray[Any]],
 ) -> Model:
-    if header["model"] != kind.__name__:
-        raise ValueError(f"{path} holds a {header['model']}, not a {kind.__name__}.")
+    try:
+        return _revive_model(kind, header, arrays)
+    except (KeyError, IndexError, TypeError) as error:
+        raise ValueError(f"{path} is damaged: {error!r} is missing or wrong.") from error
+
+
+def _revive_model(
+    kind: type[Model], header: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> Model:
     parameters = {name: _revived(value) for name, value in header["parameters"].items()}
     model: Any = kind(**parameters)
     for name in model._SAVED_ARRAYS:

@@ -20,6 +20,7 @@ from eventspace.entries import (
     transpose,
 )
 from eventspace.ids import Ids
+from eventspace.progress import bar
 from eventspace.tables import columns as cols
 from eventspace.tables import scale as units
 from eventspace.tables.checks import clean
@@ -72,7 +73,7 @@ class Observations:
         """Observations of whatever holds them.
 
         - a DataFrame (pandas, polars, pyarrow, any that narwhals knows), or the path of a CSV, TSV
-          or Parquet file with one;
+          or Parquet file with one, or a stream of its bytes;
         - an array or nested lists, users x items, NaN where missing;
         - a scipy.sparse array or matrix: what is stored is observed, zeros too;
         - a tuple ``(users, items, values)`` or ``(users, items, values, weights)``;
@@ -294,14 +295,27 @@ def _build(columns: Columns, option: ScaleOption, duplicates: Duplicates) -> Obs
     p = units.stored(columns.values, scale)
     weight = np.empty(0, np.float32) if columns.weights is None else columns.weights
     del columns  # here and below: what is let go is memory that the next step can have
-    if are_sorted(users, items):  # as the entries of any matrix are
-        by_user = Entries(pointers(users, len(user_ids)), items, p, weight)
-        del users
-    else:
-        by_item = group(items, users, p, weight, len(item_ids))
-        del users, items, p, weight
-        by_user = transpose(by_item, len(user_ids))
-        del by_item
+    with bar("order", 4, None) as update:
+        update(1, "")
+        if are_sorted(users, items):  # as the entries of any matrix are
+            by_user = Entries(pointers(users, len(user_ids)), items, p, weight)
+            del users
+        else:
+            by_item = group(items, users, p, weight, len(item_ids))
+            update(2, "")
+            del users, items, p, weight
+            by_user = transpose(by_item, len(user_ids))
+            del by_item
+        update(3, "")
+        by_user = _without_repeats(by_user, user_ids, item_ids, duplicates)
+        by_item = transpose(by_user, len(item_ids))
+    return Observations(user_ids, item_ids, by_user, by_item, scale, library)
+
+
+def _without_repeats(
+    by_user: Entries, user_ids: Ids, item_ids: Ids, duplicates: Duplicates
+) -> Entries:
+    """The entries with each pair once; an error if that is not allowed."""
     repeats = find_repeats(by_user)
     if repeats.pairs and duplicates == "error":
         raise ValueError(
@@ -313,5 +327,4 @@ def _build(columns: Columns, option: ScaleOption, duplicates: Duplicates) -> Obs
         by_user = merge_repeats(by_user, mean=duplicates == "mean")
         if np.isinf(by_user.weight).any():
             raise ValueError("The weights of a repeated pair add up to infinity: scale them down.")
-    by_item = transpose(by_user, len(item_ids))
-    return Observations(user_ids, item_ids, by_user, by_item, scale, library)
+    return by_user

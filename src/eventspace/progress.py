@@ -16,10 +16,11 @@ def watched() -> bool:
 
 
 @contextmanager
-def bar(title: str, total: int, show: bool | None) -> Iterator[Callable[[int, str], None]]:
+def bar(title: str, total: int | None, show: bool | None) -> Iterator[Callable[[int, str], None]]:
     """Give a function ``update(done, note)``; ``show`` None means: if a person watches.
 
-    The bar appears only once the work has lasted a second, and shows the time left.
+    The bar appears only once the work has lasted a second, and shows the time left; where nobody
+    knows the ``total``, what is done so far.
     """
     if not (watched() if show is None else show):
         yield lambda done, note: None

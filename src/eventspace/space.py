@@ -92,8 +92,9 @@ def known_positions(ids: Ids, wanted: Any, what: str, remedy: str) -> NDArray[np
     if (positions < 0).any():
         missing = list(dict.fromkeys(plain_array(as_column(wanted))[positions < 0].tolist()))
         shown = ", ".join(repr(id_) for id_ in missing[:5]) + (", ..." if len(missing) > 5 else "")
+        near = _nearest(ids, missing[0]) if len(missing) == 1 else "."
         raise ValueError(
-            f"The model does not know {len(missing)} of these {what}s: {shown}. {remedy}"
+            f"The model does not know {len(missing)} of these {what}s: {shown}{near} {remedy}"
         )
     return positions
 

@@ -14,16 +14,21 @@ import os
 import uuid
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace.progress import bar
+
 FORMAT = "eventspace model"
 VERSION = 1
 _HEADER = "header.json"
+_MB = 20  # bits
+_CHUNK = 1 << 24  # bytes read at a time
 
 # What zip, zlib, json and NumPy raise on bytes that they cannot make sense of.
 _DAMAGE = (
@@ -46,6 +51,8 @@ def write(
     header = {"format": FORMAT, "version": VERSION, **header}
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder: name a file in it.")
+    if target.exists() and not target.is_file():
+        raise OSError(f"{target} is a device or a pipe: a model goes to a file.")
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"{target.parent}: there is no such folder to write {target.name} to."
@@ -56,8 +63,10 @@ def write(
         with os.fdopen(handle, "wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
                 archive.writestr(_HEADER, json.dumps(header))
-                for key, array in arrays.items():
-                    _write_array(archive, key, np.asarray(array))
+                plain = {key: np.asarray(array) for key, array in arrays.items()}
+                with _counting("write", sum(array.nbytes for array in plain.values())) as count:
+                    for key, array in plain.items():
+                        _write_array(archive, key, array, count)
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, target)
@@ -68,6 +77,8 @@ def write(
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what :func:`write` wrote; a missing, damaged or foreign file is refused by name."""
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not a model.")
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: there is no such file.")
     try:
@@ -83,7 +94,10 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
                     f"{path} was written by a newer eventspace (format {header['version']}, this "
                     f"one reads up to {VERSION}): upgrade eventspace to read it."
                 )
-            arrays = dict(_read_array(archive, name) for name in names if name != _HEADER)
+            with _counting("open", sum(info.file_size for info in archive.infolist())) as count:
+                arrays = dict(
+                    _read_array(archive, name, count) for name in names if name != _HEADER
+                )
     except zipfile.BadZipFile as error:
         if _looks_like_zip(path):
             raise ValueError(f"{path} is damaged or cut short: {error}.") from error
@@ -98,18 +112,53 @@ def _looks_like_zip(path: str | os.PathLike[str]) -> bool:
         return file.read(4) == b"PK\x03\x04"
 
 
-def _write_array(archive: zipfile.ZipFile, key: str, array: NDArray[Any]) -> None:
+@contextmanager
+def _counting(title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Give a function that takes note of so many bytes more."""
+    done = 0
+    with bar(f"{title}, MB", max(1, total >> _MB), None) as update:
+
+        def count(n: int) -> None:
+            nonlocal done
+            done += n
+            update(done >> _MB, "")
+
+        yield count
+
+
+class _Counted:
+    """A member of an archive, as far as NumPy writes to it."""
+
+    def __init__(self, member: Any, count: Callable[[int], None]) -> None:
+        self._member, self._count = member, count
+
+    def write(self, data: bytes) -> None:
+        self._member.write(data)
+        self._count(len(data))
+
+
+def _write_array(
+    archive: zipfile.ZipFile, key: str, array: NDArray[Any], count: Callable[[int], None]
+) -> None:
     if array.dtype == object:
         texts = json.dumps([_encoded(element) for element in array], ensure_ascii=False)
         archive.writestr(f"{key}.json", texts)
         return
     with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
-        np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+        whole = np.ascontiguousarray(array)
+        np.lib.format.write_array(_Counted(member, count), whole, allow_pickle=False)
 
 
-def _read_array(archive: zipfile.ZipFile, name: str) -> tuple[str, NDArray[Any]]:
+def _read_array(
+    archive: zipfile.ZipFile, name: str, count: Callable[[int], None]
+) -> tuple[str, NDArray[Any]]:
     key, _, kind = name.rpartition(".")
-    content = archive.read(name)  # whole, so that zip compares the checksum
+    chunks = []
+    with archive.open(name) as member:  # to its end, where zip compares the checksum
+        while chunk := member.read(_CHUNK):
+            chunks.append(chunk)
+            count(len(chunk))
+    content = b"".join(chunks)
     if kind == "json":
         elements = [_decoded(element) for element in json.loads(content)]
         return key, np.fromiter(elements, dtype=object, count=len(elements))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import csv
+import io
 import os
-import re
 from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from eventspace.ids import PANDAS_COLUMN, as_column, plain_array, series_column
+from eventspace.tables.reading import read_arrow
 
 # pandas' word for what an array of objects holds, where these are numbers
 NUMBER_KINDS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty"}
@@ -67,9 +67,11 @@ class Table:
 
 
 def table_of(data: Any) -> Table | None:
-    """The table that ``data`` is, or that the file of this name holds; None if it is no table."""
+    """The table that ``data`` is, or that the file or stream holds; None if it is no table."""
     if isinstance(data, (str, os.PathLike)):
         return read_table(Path(data))
+    if isinstance(data, io.IOBase):
+        return read_table(cast("BinaryIO", data))
     if isinstance(data, pd.DataFrame):
         return Table(list(data.columns), data, "pandas")
     if isinstance(data, (np.ndarray, list, tuple)):
@@ -149,70 +151,9 @@ def value_array(column: Any) -> npt.NDArray[Any]:
     return np.asarray(column.to_pandas(), dtype=object)
 
 
-def read_table(path: Path) -> Table:
-    """The table in a Parquet file, or in a CSV or TSV file, compressed or not."""
+def read_table(source: Path | BinaryIO) -> Table:
+    """The table in a Parquet, CSV or TSV file, or in a stream of such bytes."""
     import narwhals as nw
-    import pyarrow as pa
-    from pyarrow import parquet
 
-    if path.is_dir():
-        raise IsADirectoryError(f"{str(path)!r} is a folder, not a file.")
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {str(path)!r}.")
-    try:
-        with path.open("rb") as file:
-            is_parquet = file.read(4) == b"PAR1"
-        table = parquet.read_table(path) if is_parquet else _read_text(path)
-    except (pa.ArrowException, csv.Error, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"{str(path)!r} cannot be read as a table: {reason}") from error
-    names = table.column_names
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(
-            f"{str(path)!r} has more than one column named {twice!r}: does it lack a line of names?"
-        )
-    return Table(names, nw.from_native(table, eager_only=True), "pandas")
-
-
-def _read_text(path: Path) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.csv as arrow_csv
-
-    with pa.input_stream(str(path), compression="detect") as stream:
-        head = stream.read(1 << 16).decode("utf-8", "replace").removeprefix("\ufeff")
-    first_line = head.partition("\n")[0].rstrip("\r")
-    delimiter = max("\t,;", key=first_line.count)
-    fields = next(csv.reader([first_line], delimiter=delimiter))
-    if len(fields) == 1:
-        raise ValueError(f"{str(path)!r} is not separated by commas, tabs or semicolons.")
-    table = arrow_csv.read_csv(
-        path,
-        read_options=arrow_csv.ReadOptions(autogenerate_column_names=_is_data(fields, path)),
-        parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
-    )
-    for j, column in enumerate(table.columns):
-        # an empty field is missing; "NA" may well be someone's name
-        if pa.types.is_string(column.type) and pc.any(pc.equal(column, "")).as_py():
-            column = pc.if_else(pc.equal(column, ""), None, column)
-            table = table.set_column(j, table.column_names[j], column)
-    return table
-
-
-def _is_data(fields: list[str], path: Path) -> bool:
-    """Whether the first line is a row already: three or four fields, and all of them numbers.
-
-    More whole numbers may well be the items of a wide table; fractions are hardly anyone's names.
-    """
-    number = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
-    numbers = [bool(number.fullmatch(field)) for field in fields]
-    long = len(fields) in (3, 4)
-    if long and all(numbers):
-        return True
-    if (long and numbers[2]) or (all(numbers) and any("." in field for field in fields)):
-        raise ValueError(
-            f"The first line of {str(path)!r} may be a row or the names of the columns: "
-            "begin it with a line such as 'user,item,value', or pass a DataFrame."
-        )
-    return False
+    table = read_arrow(source)
+    return Table(table.column_names, nw.from_native(table, eager_only=True), "pandas")

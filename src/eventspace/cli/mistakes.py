@@ -1,0 +1,177 @@
+"""What goes wrong, in the words of the command line: one line, and an exit code that says whose.
+
+0: fine; 2: a mistake of the user's; 1: a failure of ours; 130: Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+FINE, OURS, YOURS, INTERRUPTED = 0, 1, 2, 130
+
+# Newer typers carry a click of their own; a usage error is the base of this one in either.
+_UsageError: Any = typer.BadParameter.__mro__[1]
+_PACKAGE = Path(__file__).parents[1]
+
+# Parameters of the Python surface, and the options that set them
+OPTIONS = {
+    "n_events": "--events",
+    "pmf_penalty": "--penalty",
+    "indicator_penalty": "--indicator-penalty",
+    "n_iter": "--iterations",
+    "n_chains": "--chains",
+    "n_models": "--models",
+    "cv": "--folds",
+    "n_jobs": "--threads",
+    "level": "--interval",
+    "item": "--item",
+    "sort": "--sort",
+    "like": "--like",
+    "restarts": "--restarts",
+    "min_confidence": "--min-confidence",
+    "user_attributes": "--user-attributes",
+    "item_attributes": "--item-attributes",
+}
+_NAME = "|".join(OPTIONS)
+
+
+def _columns(match: re.Match[str]) -> str:
+    """``user=..., item=...`` as options."""
+    return re.sub(r"(\w+)=\.\.\.", r"--\1 NAME", match[1])
+
+
+# Remedies of the Python surface, and what a shell offers instead
+_REMEDIES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"Observations\.from_long\(data, ([^)]*)\)", _columns),
+    (r"with weight=\.\.\. if it has one", "--weight NAME if it has one"),
+    (r"(?:use )?Observations\.from_wide\(data\)", "say --wide"),
+    (r"Observations\.of\(data, duplicates=\"mean\"\), or \"last\",", "--duplicates mean, or last,"),
+    (
+        r"give Observations\.from_long a value and perhaps a weight, or else successes and trials",
+        "give --value and perhaps --weight, or else --successes and --trials",
+    ),
+    (r" \(pandas\.to_numeric makes numbers of text\)", " (is every number written with a point?)"),
+    (r", or pass a DataFrame", ""),
+    (r"with scale='max'", "with --scale max"),
+    (
+        r"Use fold_in to add them, or predict\(\.\.\., unknown='population'\)",
+        "--unknown population lets the population stand in",
+    ),
+    (r"Use fold_in to add them", "Fit again with their ratings"),
+    (r"(is no number): float\(\).*", r"\1."),
+    (r", as pandas\.get_dummies does", ""),
+    (r"in the index or the first column", "in the first column"),
+)
+
+
+class InterruptError(Exception):
+    """Ctrl-C, which typers treat each in their own way."""
+
+
+def interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """A command from which Ctrl-C comes out as :class:`InterruptError`."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt as error:
+            raise InterruptError from error
+
+    return run
+
+
+def run(app: typer.Typer) -> None:
+    """Run the app on the arguments of the process, and leave with the exit code."""
+    if hasattr(signal, "SIGPIPE"):  # end quietly with `| head`, as other commands do
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.exit(exit_code(app, sys.argv[1:]))
+
+
+def exit_code(app: typer.Typer, arguments: Sequence[str]) -> int:
+    """Run the app on some arguments, and say what went wrong."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)
+            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            # without arguments, help
+            code = app(arguments or ["--help"], prog_name="eventspace", standalone_mode=False)
+            sys.stdout.flush()
+        return int(code or FINE)
+    except (InterruptError, KeyboardInterrupt, typer.Abort):
+        say("interrupted: nothing is written.")
+        return INTERRUPTED
+    except _UsageError as error:
+        where = error.ctx.command_path if error.ctx else "eventspace"
+        problem = re.sub(
+            r"^Invalid value for '?([^:']*)'?: (Value error, )?", r"\1: ", _line(error)
+        )
+        say(f"{problem} See {where} --help.")
+        return YOURS
+    except MemoryError:
+        say("there is not enough memory for this.")
+        return OURS
+    except Exception as error:
+        if is_answer(error):
+            say(in_own_words(error))
+            return YOURS
+        traceback.print_exc()
+        say("this is a failure of ours: please report it with the lines above.")
+        return OURS
+
+
+def _line(error: Any) -> str:
+    """A usage error as a sentence."""
+    message = " ".join(str(error.format_message()).split())
+    return message if message.endswith((".", "?")) else f"{message}."
+
+
+def say(message: str) -> None:
+    """One line on the standard error."""
+    typer.echo(f"eventspace: {message}", err=True)
+
+
+def is_answer(error: Exception) -> bool:
+    """Whether an error is our answer to a mistake: what our own code raises, or the system.
+
+    What anything below us raises, such as NumPy, is a failure of ours.
+    """
+    if isinstance(error, OSError):
+        return True
+    if not isinstance(error, (ValueError, TypeError, ModuleNotFoundError)):
+        return False
+    innermost = traceback.extract_tb(error.__traceback__)[-1].filename
+    return _PACKAGE in Path(innermost).parents
+
+
+def in_own_words(error: Exception) -> str:
+    """The message of an error of the Python surface in one line, with options for parameters."""
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror}."
+    message = str(error)
+    if type(error).__name__ == "ExpressionError":  # below it are the expression and a caret
+        message = message.splitlines()[0]
+    for pattern, remedy in _REMEDIES:
+        message = re.sub(pattern, remedy, message)
+    message = re.sub(rf"\b({_NAME})=('[^']*'|[^\s;,]+)", _option, message)
+    return " ".join(message.split())
+
+
+def _option(match: re.Match[str]) -> str:
+    return f"{OPTIONS[match[1]]} {match[2].strip(chr(39))}"
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+    if issubclass(category, UserWarning):
+        say(" ".join(str(message).split()))

@@ -1,0 +1,146 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+
+def whole(least: int, most: int | None = None) -> Callable[[Any], int]:
+    """What reads a whole number in a range, and says in one way what is wrong with others."""
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+
+    def read(text: Any) -> int:
+        try:
+            number = int(str(text))
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is no whole number.") from None
+        if number < least or (most is not None and number > most):
+            raise typer.BadParameter(f"{number} is no whole number {bounds}.")
+        return number
+
+    return read
+
+
+def real(least: float, most: float = math.inf) -> Callable[[Any], float]:
+    """The same for any number."""
+    bounds = f"of at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
+
+    def read(text: Any) -> float:
+        try:
+            number = float(str(text))
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is no number.") from None
+        if not (least <= number <= most and math.isfinite(number)):
+            raise typer.BadParameter(f"{number:g} is no finite number {bounds}.")
+        return number
+
+    return read
+
+
+COLUMNS = "Columns"  # panels of a command's help
+LOOKS = "Output"
+
+Table = Annotated[
+    Path,
+    typer.Argument(metavar="TABLE", help="A CSV, TSV or Parquet file; - for the standard input."),
+]
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model that `eventspace fit` has written.")
+]
+ModelOutput = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the model.")
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        metavar="N", parser=whole(0, 2**32 - 1), help="The same seed gives the same model."
+    ),
+]
+Threads = Annotated[
+    int, typer.Option(metavar="N", parser=whole(-1), help="Threads; -1 means every core.")
+]
+
+# Which column is what; what is not said is found by the names people use
+User = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The column of users.", rich_help_panel=COLUMNS)
+]
+Item = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The column of items.", rich_help_panel=COLUMNS)
+]
+Value = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The column of values.", rich_help_panel=COLUMNS)
+]
+Weight = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The column of weights.", rich_help_panel=COLUMNS)
+]
+Successes = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="The column of successes, with --trials.", rich_help_panel=COLUMNS
+    ),
+]
+Trials = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The column of trials.", rich_help_panel=COLUMNS)
+]
+Wide = Annotated[
+    bool,
+    typer.Option("--wide", help="A row a user, a column an item.", rich_help_panel=COLUMNS),
+]
+Scale = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|max|LO,HI",
+        help="What 0 and 1 are in the table, such as 1,5.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Duplicates = Annotated[
+    Literal["error", "mean", "last"],
+    typer.Option(help="What a pair that occurs twice gets.", rich_help_panel=COLUMNS),
+]
+Evidence = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="A table to take the evidence from, such as held-out ratings."
+    ),
+]
+
+# What is known of the items beside their ratings
+Titles = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="A table that names items: ids first, then a column of titles."
+    ),
+]
+Tags = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="A table of items' tags: ids first, tags such as Drama|War last."
+    ),
+]
+Unit = Annotated[
+    Literal["probability", "original"],
+    typer.Option(help="Probabilities, or values as in the table that was fitted."),
+]
+
+# Where a table goes, and how it looks
+Output = Annotated[
+    str,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Where to write; - prints.", rich_help_panel=LOOKS
+    ),
+]
+Format = Annotated[
+    Literal["csv", "tsv", "parquet"] | None,
+    typer.Option(
+        "--format",
+        help="What to write; else the file's name says it, and a pipe gets CSV.",
+        rich_help_panel=LOOKS,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON.", rich_help_panel=LOOKS)]

@@ -1,0 +1,124 @@
+"""Commands that predict: predict and recommend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Annotated, Any, Literal
+
+import typer
+
+from eventspace.cli import options
+
+BLOCK = 1 << 18  # pairs predicted and written at a time
+
+
+def predict(
+    model: options.Model,
+    pairs: options.Table,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            parser=options.real(0, 1),
+            help="Also where a value lies with this probability: averages only.",
+        ),
+    ] = None,
+    unit: options.Unit = "probability",
+    unknown: Annotated[
+        Literal["error", "population"],
+        typer.Option(help="What an id that the model does not know gets."),
+    ] = "error",
+    user: options.User = None,
+    item: options.Item = None,
+    output: options.Output = "-",
+    form: options.Format = None,
+    as_json: options.Json = False,
+) -> None:
+    """Predict the pairs of a table with a column of users and one of items."""
+    from eventspace.cli import reading, writing
+
+    form_ = writing.form_of(output, form, as_json)
+    known = reading.model(model)
+    if interval is not None and not hasattr(known, "predict_interval"):
+        raise ValueError(
+            f"--interval needs an average, and {model} holds one model: fit it with --kind "
+            "posterior or ensemble."
+        )
+    users, items = reading.pairs(pairs, user, item)
+    seen = known.observations_
+    users, items = reading.like(users, seen.user_ids), reading.like(items, seen.item_ids)
+    if unknown == "error":  # before the first pair is written
+        from eventspace.prediction import positions
+
+        for ids, wanted, what in (
+            (seen.user_ids, users, "user"),
+            (seen.item_ids, items, "item"),
+        ):
+            positions(ids, wanted, what, unknown)
+    settings = {"unit": unit, "unknown": unknown}
+    writing.write(_predicted(known, users, items, interval, settings), output, form_)
+
+
+def _predicted(
+    known: Any, users: Any, items: Any, interval: float | None, settings: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """The predictions, one block of pairs after another."""
+    from eventspace.cli.writing import columns_of
+    from eventspace.progress import bar
+
+    name = "probability" if settings["unit"] == "probability" else "value"
+    with bar("predict", len(users), None) as update:
+        for start in range(0, max(len(users), 1), BLOCK):
+            of_users, of_items = users[start : start + BLOCK], items[start : start + BLOCK]
+            ids = {"user": of_users.to_pylist(), "item": of_items.to_pylist()}
+            pairs = (of_users, of_items)
+            if interval is None:
+                yield {**ids, name: known.predict(pairs, **settings)}
+            else:
+                found = columns_of(known.predict_interval(pairs, interval, **settings))
+                yield {**ids, name: found.pop("mean"), **found}
+            update(start + len(of_users), "")
+
+
+def recommend(
+    model: options.Model,
+    users: Annotated[
+        list[str] | None, typer.Argument(metavar="[USER]...", help="Whom; everybody if none.")
+    ] = None,
+    top: Annotated[
+        int, typer.Option(metavar="N", parser=options.whole(1), help="How many items for each.")
+    ] = 10,
+    min_evidence: Annotated[
+        int, typer.Option(metavar="N", parser=options.whole(1), help="Ratings an item must have.")
+    ] = 1,
+    seen: Annotated[bool, typer.Option("--seen", help="Also what the user has rated.")] = False,
+    unit: options.Unit = "probability",
+    titles: options.Titles = None,
+    output: options.Output = "-",
+    form: options.Format = None,
+    as_json: options.Json = False,
+) -> None:
+    """List the items that users most probably like."""
+    from eventspace.cli import reading, writing
+    from eventspace.progress import bar
+
+    form_ = writing.form_of(output, form, as_json)
+    known = reading.model(model, titles)
+    ids = known.observations_.user_ids
+    wanted = [reading.one_like(user, ids) for user in users or []] or list(ids)
+
+    def recommended() -> Iterator[dict[str, Any]]:
+        with bar("recommend", len(wanted), None) as update:
+            for k, user in enumerate(wanted):
+                best = known.recommend(user, top, min_evidence=min_evidence, seen=seen, unit=unit)
+                columns = writing.columns_of(best)
+                yield {"user": [user] * len(columns["item"]), **columns}
+                update(k + 1, "")
+
+    if form_ == "screen":
+        blocks = list(recommended())
+        whole = {name: list(chain(*(block[name] for block in blocks))) for name in blocks[0]}
+        writing.write(whole, output, form_)
+    else:
+        writing.write(recommended(), output, form_)

@@ -1,0 +1,164 @@
+"""Tables and models as the command line names them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from eventspace.files import load_any
+from eventspace.ids import Ids
+from eventspace.observations import Observations
+from eventspace.tables.frames import Table, read_table
+from eventspace.tables.roles import role
+
+TITLES = ("title", "name")  # what columns of these are called
+TAGS = ("tags", "tag", "genres", "genre", "category", "categories")
+
+
+class Columns(NamedTuple):
+    """The names of columns, None where they are to be found."""
+
+    user: str | None
+    item: str | None
+    value: str | None
+    weight: str | None
+    successes: str | None
+    trials: str | None
+
+
+def source(path: Path) -> Path | BinaryIO:
+    """The file, or the standard input for -."""
+    if str(path) != "-":
+        return path
+    if sys.stdin.isatty():
+        raise ValueError("- is the standard input, and nothing is piped into it.")
+    return sys.stdin.buffer
+
+
+def observations(
+    path: Path, columns: Columns, wide: bool, scale: str, duplicates: Any
+) -> Observations:
+    """The observations in a table, with the columns that are named."""
+    named: dict[str, Any] = {
+        role: name for role, name in columns._asdict().items() if name is not None
+    }
+    options = {"scale": _scale(scale), "duplicates": duplicates}
+    if wide:
+        others = [f"--{role}" for role in named if role != "user"]
+        if others:
+            raise ValueError(f"{' and '.join(others)}: this is for long tables, not with --wide.")
+        return Observations.from_wide(source(path), user=named.get("user"), **options)
+    if named:
+        return Observations.from_long(source(path), **named, **options)
+    return Observations.of(source(path), **options)
+
+
+def _scale(text: str) -> Any:
+    if text in ("auto", "max"):
+        return text
+    try:
+        lo, hi = (float(bound) for bound in text.split(","))
+    except ValueError:
+        lo = hi = math.nan
+    if not lo < hi or math.isinf(hi - lo):
+        raise ValueError(f"--scale {text} is no scale: write auto, max, or LO,HI such as 1,5.")
+    return lo, hi
+
+
+def model(path: Path, titles: Path | None = None) -> Any:
+    """The model in a file, of whatever kind, its items called by their titles."""
+    return described(path, titles, None)[0]
+
+
+def described(path: Path, titles: Path | None, tags: Path | None) -> tuple[Any, Any]:
+    """The model in a file, its items called by their titles, and the tags of these, or None."""
+    known = load_any(path)
+    ids, labels = known.observations_.item_ids, None
+    if tags is not None:
+        labels = item_column(tags, ids, TAGS, -1)
+    if titles is not None:
+        names = _titles(item_column(titles, ids, TITLES, 1), ids)
+        if labels is not None:
+            pairs = zip(ids, names, strict=True)
+            labels = {name: labels[id_] for id_, name in pairs if id_ in labels}
+        known.observations_ = dataclasses.replace(known.observations_, item_ids=Ids(names))
+    return known, labels
+
+
+def _titles(named: dict[Any, Any], ids: Ids) -> list[str]:
+    """A title for each item; where two share one, the id tells them apart."""
+    names = [str(named.get(id_, id_)) for id_ in ids]
+    times = Counter(names)
+    return [
+        f"{name} #{id_}" if times[name] > 1 else name for name, id_ in zip(names, ids, strict=True)
+    ]
+
+
+def item_column(path: Path, ids: Ids, names: tuple[str, ...], place: int) -> dict[Any, Any]:
+    """What a column of a table says of items, whose ids are in its first one.
+
+    It is the column with one of these names, else the one at this place.
+    """
+    table = read_table(path)
+    at = [j for j, name in enumerate(table.names) if str(name).lower() in names and j > 0]
+    j = at[0] if at else range(len(table.names))[place]
+    keys = like(table.column(0), ids).to_pylist()
+    if not set(keys) & set(ids):
+        raise ValueError(
+            f"{str(path)!r} has none of the model's items in its first column, {table.names[0]!r}: "
+            f"the model knows {ids[0]!r}, say."
+        )
+    return dict(zip(keys, table.column(j).to_pylist(), strict=True))
+
+
+def pairs(path: Path, user: str | None, item: str | None) -> tuple[Any, Any]:
+    """The columns of users and of items in a table."""
+    table = read_table(source(path))
+    return _named(table, path, "user", user, 0), _named(table, path, "item", item, 1)
+
+
+def _named(table: Table, path: Path, what: str, name: str | None, place: int) -> Any:
+    if name is not None:
+        if name not in table.names:
+            raise ValueError(f"There is no column {name!r} among {_listed(table)}.")
+        return table.column(table.names.index(name))
+    found = [j for j, other in enumerate(table.names) if role(other) == what]
+    if len(found) == 1:
+        return table.column(found[0])
+    if not found and len(table.names) == 2 and role(table.names[place]) is None:
+        return table.column(place)
+    number = "No column" if not found else "More than one column"
+    raise ValueError(
+        f"{number} of {str(path)!r} is named like the {what}: say --{what} NAME. "
+        f"The columns are {_listed(table)}."
+    )
+
+
+def _listed(table: Table) -> str:
+    return ", ".join(repr(name) for name in table.names[:8]) + ", ..." * (len(table.names) > 8)
+
+
+def like(column: Any, ids: Ids) -> Any:
+    """A column of ids as the model's are: a file or a shell can not say whether 7 is a number."""
+    import pyarrow as pa
+
+    column = pa.array(column) if isinstance(column, list) else column
+    known = ids.values
+    texts = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if known.dtype == object and not texts and all(isinstance(id_, str) for id_ in known[:1000]):
+        return column.cast(pa.string())
+    if known.dtype.kind in "iuf" and texts:
+        try:
+            return column.cast(pa.from_numpy_dtype(known.dtype))
+        except pa.ArrowInvalid:  # some of them are no numbers, so they are unknown as they are
+            return column
+    return column
+
+
+def one_like(id_: str, ids: Ids) -> Any:
+    """An id from the shell as the model's are."""
+    return like([id_], ids).to_pylist()[0]

@@ -1,0 +1,190 @@
+"""Commands that reason: rules, explain and query."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from eventspace.cli import options
+
+ARROWS = {"implies": "=>", "equivalent": "<=>", "soft": "~>", "converse": "<="}
+Sort = Literal[
+    "surprise",
+    "lift",
+    "leverage",
+    "confidence",
+    "support",
+    "correlation",
+    "stability",
+    "probability",
+]
+AVERAGE, SINGLE = "an average", "one model"
+
+
+def rules(
+    model: options.Model,
+    evidence: options.Evidence = None,
+    item: Annotated[
+        str | None, typer.Option(metavar="ITEM", help="Only rules from and to this item.")
+    ] = None,
+    top: Annotated[int, typer.Option(metavar="N", parser=options.whole(1), help="How many.")] = 20,
+    every: Annotated[bool, typer.Option("--all", help="All of them, however many.")] = False,
+    sort: Annotated[Sort, typer.Option(help="What they are ordered by.")] = "surprise",
+    min_evidence: Annotated[
+        int, typer.Option(metavar="N", parser=options.whole(1), help="Users who rated both.")
+    ] = 1,
+    like: Annotated[
+        float | None, typer.Option(metavar="X", help="The least value that is a like.")
+    ] = None,
+    min_support: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", parser=options.real(0, 1), help="Least probability of both together."
+        ),
+    ] = None,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", parser=options.real(0, 1), help="Below 1, also rules not proved."
+        ),
+    ] = None,
+    restarts: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", parser=options.whole(1), help="Fits that tell how stable the rules are."
+        ),
+    ] = None,
+    min_probability: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            parser=options.real(0, 1),
+            help="Of an average: the least probability of a rule.",
+        ),
+    ] = None,
+    titles: options.Titles = None,
+    output: options.Output = "-",
+    form: options.Format = None,
+    as_json: options.Json = False,
+) -> None:
+    """List the most surprising rules: whoever likes one item likes the other."""
+    from eventspace.cli import reading, writing
+
+    form_ = writing.form_of(output, form, as_json)
+    known = reading.model(model, titles)
+    own = {
+        AVERAGE: {"min_probability": min_probability},
+        SINGLE: {
+            "min_support": min_support,
+            "min_confidence": min_confidence,
+            "restarts": restarts,
+        },
+    }
+    here, other = (AVERAGE, SINGLE) if hasattr(known, "n_samples_") else (SINGLE, AVERAGE)
+    for name, value in own[other].items():
+        if value is not None:
+            raise ValueError(
+                f"--{name.replace('_', '-')} is for {other}, and {model} holds {here}."
+            )
+    found = known.rules(
+        None if evidence is None else reading.source(evidence),
+        item=None if item is None else reading.one_like(item, known.observations_.item_ids),
+        top=None if every else top,
+        sort=sort,
+        min_evidence=min_evidence,
+        like=like,
+        **{name: value for name, value in own[here].items() if value is not None},
+    )
+    writing.write(writing.columns_of(found), output, form_, _shown)
+
+
+def _shown(columns: Any) -> Any:
+    """Rules as a person reads them."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from eventspace.cli.writing import SHOWN, cell
+
+    names = ["surprise", "probability", "stability", "users", "like_rate", "base_rate"]
+    names = [name for name in names if name in columns]
+    shown = Table("if", "", "then", *(name.replace("_rate", "") for name in names))
+    kinds = columns.get("kind", ["implies"] * len(columns["if_item"]))
+    for k, kind in enumerate(kinds[:SHOWN]):
+        numbers = (cell(columns[name][k]) for name in names)
+        sides = (escape(str(columns[side][k])) for side in ("if_item", "then_item"))
+        shown.add_row(next(sides), ARROWS[kind], next(sides), *numbers)
+    return shown
+
+
+def explain(
+    model: options.Model,
+    user: Annotated[str, typer.Argument(metavar="USER", help="A user's id.")],
+    item: Annotated[
+        str, typer.Argument(metavar="ITEM", help="An item's id, or its title with --titles.")
+    ],
+    tags: options.Tags = None,
+    titles: options.Titles = None,
+    as_json: options.Json = False,
+) -> None:
+    """Say why a prediction is what it is."""
+    from eventspace.cli import reading, writing
+
+    known, labels = reading.described(model, titles, tags)
+    seen = known.observations_
+    why = known.explain(
+        reading.one_like(user, seen.user_ids), reading.one_like(item, seen.item_ids), labels
+    )
+    if not as_json:
+        typer.echo(why)
+        return
+    writing.write_json(
+        {
+            "user": seen.user_ids[why.user_at],
+            "item": seen.item_ids[why.item_at],
+            "probability": why.probability,
+            "value": why.value,
+            "population": why.population,
+            "user_ratings": why.user_ratings,
+            "item_ratings": why.item_ratings,
+            "events": writing.records(writing.columns_of(why.events)),
+            "rules": writing.records(writing.columns_of(why.rules)),
+        }
+    )
+
+
+def query(
+    model: options.Model,
+    expression: Annotated[
+        str, typer.Argument(metavar="EXPRESSION", help="Such as 'Alien & ~(Heat | Fargo)'.")
+    ],
+    given: Annotated[
+        str | None,
+        typer.Option(metavar="EXPRESSION", help="Only the cases in which this comes true."),
+    ] = None,
+    user: Annotated[
+        list[str] | None,
+        typer.Option(metavar="USER", help="Whose probability; the population's if none."),
+    ] = None,
+    titles: options.Titles = None,
+    output: options.Output = "-",
+    form: options.Format = None,
+    as_json: options.Json = False,
+) -> None:
+    """Give the probability of an event, written with & | ~ - ^ over items."""
+    from eventspace.cli import reading, writing
+
+    form_ = writing.form_of(output, form, as_json)
+    known = reading.model(model, titles)
+    event = known.query(expression)
+    asked = event if given is None else event.given(known.query(given))
+    if user:
+        ids = known.observations_.user_ids
+        users = [reading.one_like(id_, ids) for id_ in user]
+        columns = {"user": users, "probability": asked.probability(users)}
+        writing.write(columns, output, form_)
+        return
+    p = asked.probability()
+    cases = "of the population" if given is None else f"of the cases of {given} in the population"
+    sentence = f"{expression}: {p:.1%} {cases}" if p == p else f"{given} never comes true"
+    writing.write({"probability": [p]}, output, form_, lambda columns: sentence)

@@ -1,0 +1,182 @@
+"""Tables in files and streams: Parquet, or text with commas, tabs or semicolons between fields."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from eventspace.progress import bar
+
+_PARQUET = b"PAR1"
+_CODECS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+# What people have instead of a table, by the first bytes
+_OTHERS = {
+    b"PK\x03\x04": "a zip archive, such as a spreadsheet or a model",
+    b"\xd0\xcf\x11\xe0": "a spreadsheet",
+    b"%PDF": "a PDF",
+    b"{": "JSON",
+    b"[{": "JSON",
+}
+_HEAD = 1 << 16
+_MB = 20  # bits
+
+
+def read_arrow(source: Path | BinaryIO) -> Any:
+    """The table in a file or a stream, as pyarrow's; its content says in which format it is.
+
+    Text and Parquet go through pyarrow alone: no field becomes an object of Python's.
+    """
+    import pyarrow as pa
+
+    name = str(source) if isinstance(source, Path) else str(getattr(source, "name", "the stream"))
+    try:
+        with _opened(source) as (file, update):
+            table = _read(Stream(file, update), file, name, update)
+    except (pa.ArrowException, csv.Error, OSError) as error:
+        if isinstance(error, (IsADirectoryError, FileNotFoundError)):
+            raise
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"{name!r} cannot be read as a table: {reason}") from error
+    names = table.column_names
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(
+            f"{name!r} has more than one column named {twice!r}: does it lack a line of names?"
+        )
+    return table
+
+
+@contextmanager
+def _opened(source: Path | BinaryIO) -> Iterator[tuple[BinaryIO, Callable[[int], None]]]:
+    """A file or stream with a function to tell how many of its bytes are read."""
+    if isinstance(source, Path):
+        if source.is_dir():
+            raise IsADirectoryError(f"{str(source)!r} is a folder, not a file.")
+        if not source.exists():
+            raise FileNotFoundError(f"There is no file {str(source)!r}.")
+        with source.open("rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            with bar("read, MB", max(1, size >> _MB), None) as update:
+                yield file, lambda done: update(done >> _MB, "")
+    else:
+        with bar("read, MB", None, None) as update:  # a pipe does not say how much will come
+            yield source, lambda done: update(done >> _MB, "")
+
+
+class Stream(io.RawIOBase):
+    """Bytes that can be looked at before they are read, and are counted when they are."""
+
+    def __init__(self, file: Any, update: Callable[[int], None]) -> None:
+        self._file = file
+        self._update = update
+        self._head = b""
+        self._done = 0
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def peek(self, n: int) -> bytes:
+        """The next n bytes, or as many as there are; they stay unread."""
+        while len(self._head) < n and (more := self._file.read(n - len(self._head))):
+            self._head += more
+        return self._head[:n]
+
+    def readinto(self, buffer: Any) -> int:
+        """Read as many bytes as there are at hand, at most the buffer's size."""
+        if self._head:
+            n = min(len(buffer), len(self._head))
+            buffer[:n], self._head = self._head[:n], self._head[n:]
+        else:
+            n = self._file.readinto(buffer)
+        self._done += n
+        self._update(self._done)
+        return n
+
+
+def _read(stream: Stream, file: BinaryIO, name: str, update: Callable[[int], None]) -> Any:
+    import pyarrow as pa
+
+    head = stream.peek(len(_PARQUET))
+    if head == _PARQUET:
+        whole = file if file.seekable() else pa.BufferReader(stream.readall())
+        return _read_parquet(whole, update)
+    for magic, codec in _CODECS.items():
+        if head.startswith(magic):
+            inner = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), codec)
+            return _read_text(Stream(inner, lambda done: None), name)
+    return _read_text(stream, name)
+
+
+def _read_parquet(source: Any, update: Callable[[int], None]) -> Any:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(source)
+    metadata, done, groups = file.metadata, 0, []
+    for k in range(file.num_row_groups):
+        groups.append(file.read_row_group(k))
+        done += metadata.row_group(k).total_byte_size
+        update(done)
+    return pa.concat_tables(groups) if groups else file.read()
+
+
+def _read_text(stream: Stream, name: str) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.csv as arrow_csv
+
+    start = stream.peek(_HEAD)
+    for magic, what in _OTHERS.items():
+        if start.startswith(magic):
+            raise ValueError(f"{name!r} is {what}: a table is a CSV, TSV or Parquet file.")
+    head = start.decode("utf-8", "replace").removeprefix("\ufeff")
+    first_line = head.partition("\n")[0].rstrip("\r")
+    if not first_line.strip():
+        raise ValueError(f"{name!r} is empty: its first line should name the columns.")
+    delimiter = max("\t,;", key=first_line.count)
+    fields = next(csv.reader([first_line], delimiter=delimiter))
+    if len(fields) == 1:
+        raise ValueError(f"{name!r} is not separated by commas, tabs or semicolons.")
+    table = arrow_csv.read_csv(
+        stream,
+        read_options=arrow_csv.ReadOptions(
+            autogenerate_column_names=_is_data(fields, name), block_size=1 << 22
+        ),
+        parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
+    )
+    for j, column in enumerate(table.columns):
+        # an empty field is missing; "NA" may well be someone's name
+        if pa.types.is_string(column.type) and pc.any(pc.equal(column, "")).as_py():
+            column = pc.if_else(pc.equal(column, ""), None, column)
+            table = table.set_column(j, table.column_names[j], column)
+    return table
+
+
+def _is_data(fields: list[str], name: str) -> bool:
+    """Whether the first line is a row already: three or four fields, and all of them numbers.
+
+    More whole numbers may well be the items of a wide table; fractions are hardly anyone's names.
+    """
+    number = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+    numbers = [bool(number.fullmatch(field)) for field in fields]
+    long = len(fields) in (3, 4)
+    if long and all(numbers):
+        return True
+    if (long and numbers[2]) or (all(numbers) and any("." in field for field in fields)):
+        raise ValueError(
+            f"The first line of {name!r} may be a row or the names of the columns: "
+            "begin it with a line such as 'user,item,value', or pass a DataFrame."
+        )
+    return False

@@ -1,0 +1,140 @@
+"""What a person sees at a terminal, and what a script gets in its place."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eventspace import KolmogorovModel
+from tests.command import COMMAND, in_terminal, piped, written
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-9][0-9;]*m")
+ESCAPE = "\x1b"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with a table of ratings and a model of it."""
+    folder = tmp_path_factory.mktemp("terminal")
+    rng = np.random.default_rng(0)
+    theta, psi = rng.dirichlet(np.ones(3), 30), rng.random((20, 3)) < 0.5
+    table = pd.DataFrame(
+        {
+            "user": np.repeat([f"u{u}" for u in range(30)], 20),
+            "item": np.tile([f"i{i}" for i in range(20)], 30),
+            "rating": (1 + 4 * (theta @ psi.T)).ravel().round(2),
+        }
+    )
+    table.to_csv(folder / "ratings.csv", index=False)
+    KolmogorovModel(3, random_state=0).fit(table).save(folder / "m")
+    return folder
+
+
+def test_a_table_on_a_terminal_csv_in_a_pipe(place) -> None:
+    code, seen = in_terminal("rules", place / "m", "--top", 3)
+    assert code == 0
+    assert "┃" in seen
+    assert "=>" in seen
+    done = piped("rules", place / "m", "--top", 3)
+    assert done.out.startswith("if_item,then_item,kind,")
+    assert ESCAPE not in done.out
+    code, seen = in_terminal("predict", place / "m", place / "ratings.csv")
+    assert "550 rows more: --output FILE takes them all." in seen
+    code, seen = in_terminal("query", place / "m", "i0 & i1", "--json")
+    assert json.loads(seen)[0].keys() == {"probability"}
+
+
+def test_colours_only_on_a_terminal_and_never_with_no_color(place) -> None:
+    assert COLOUR.search(in_terminal("--help")[1])
+    assert not COLOUR.search(in_terminal("--help", NO_COLOR="1")[1])
+    assert ESCAPE not in piped("--help").out
+    assert not COLOUR.search(in_terminal("rules", place / "m", NO_COLOR="1")[1])
+
+
+def test_a_bar_with_the_time_left(place) -> None:
+    """More than a second of work: a bar on the terminal, nothing in a pipe."""
+    options = ["--kind", "posterior", "--events", 8, "-o", place / "p"]
+    code, seen = in_terminal("fit", place / "ratings.csv", *options)
+    assert code == 0
+    assert "━" in seen
+    assert re.search(r"\d:\d\d:\d\d", seen)
+    done = piped("fit", place / "ratings.csv", *options)
+    assert done.err == f"eventspace: written: {place / 'p'}\n"
+
+
+def test_mistakes_look_the_same_on_a_terminal(place) -> None:
+    code, seen = in_terminal("explain", place / "m", "u99", "i0")
+    assert (code, seen.count("\n")) == (2, 1)
+    assert seen.startswith("eventspace: The model knows no user 'u99': did you mean ")
+    code, seen = in_terminal("fit", "-", "-o", place / "x")
+    assert (code, seen.count("\n")) == (2, 1)
+    assert "nothing is piped into it" in seen
+
+
+def test_no_arguments_give_help(place) -> None:
+    done = piped()
+    assert done.code == 0
+    assert "Usage: eventspace" in done.out
+    assert piped("--version").out.startswith("eventspace ")
+
+
+def test_ctrl_c_keeps_the_model_so_far(tmp_path) -> None:
+    noise = np.random.default_rng(0).random((5000, 300)).round(2)  # an iteration takes a while
+    pd.DataFrame(noise).rename_axis("user").reset_index().to_csv(tmp_path / "t.csv", index=False)
+    arguments = ["fit", tmp_path / "t.csv", "-o", tmp_path / "m", "--events", 48]
+    code, seen = in_terminal(*arguments, keys=b"\x03", when="/20")
+    assert code == 130
+    assert "eventspace: interrupted: this is the model so far\n" in seen
+    assert "Traceback" not in seen
+    assert KolmogorovModel.load(tmp_path / "m").interrupted_
+
+
+def test_ctrl_c_in_a_posterior_writes_nothing(place, tmp_path) -> None:
+    options = ["--kind", "posterior", "--chains", 128, "-o", tmp_path / "p"]
+    code, seen = in_terminal("fit", place / "ratings.csv", *options, keys=b"\x03", when="━")
+    assert code == 130
+    assert "eventspace: interrupted: nothing is written.\n" in seen
+    assert "Traceback" not in seen
+    assert not (tmp_path / "p").exists()
+
+
+def test_a_closed_pipe_ends_it_quietly(place) -> None:
+    line = f"{COMMAND[0]} -c '{COMMAND[2]}' predict {place}/m {place}/ratings.csv | head -n 2"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 2
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [("eventspace re", {"report", "recommend"}), ("eventspace fit --kind p", {"posterior"})],
+)
+def test_completion_in_bash(words: str, offered: set[str]) -> None:
+    typed = words.split()
+    done = piped(
+        _EVENTSPACE_COMPLETE="complete_bash",
+        COMP_WORDS=words,
+        COMP_CWORD=str(len(typed) - 1),
+    )
+    assert set(done.out.split()) == offered, done.err
+
+
+def test_completion_can_be_shown() -> None:
+    done = piped("--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
+    assert "complete_bash" in done.out
+
+
+def test_from_a_table_to_a_report_in_three_commands(tmp_path) -> None:
+    """The first is `pip install eventspace`; these are the others."""
+    if not hasattr(KolmogorovModel, "report"):
+        pytest.skip("there is no report yet")
+    written(tmp_path / "r.csv", "user,item,rating\nann,Up,5\nann,Heat,1\nbob,Up,2\nbob,Heat,4\n")
+    assert piped("fit", tmp_path / "r.csv", "-o", tmp_path / "r.eventspace").code == 0
+    done = piped("report", tmp_path / "r.eventspace", "--open", BROWSER="cat %s")
+    assert done.code == 0
+    assert (tmp_path / "r.html").exists()
