@@ -89,10 +89,9 @@ def write(model: KolmogorovModel, genres: pd.Series[str], output: Path, console:
     """The model, and a page about it; then what to do with them."""
     model.save(output)
     console.print(f"\nWritten: {output}. Go on with: eventspace info {output}", soft_wrap=True)
-    if hasattr(model, "report"):
-        page = output.with_suffix(".html")
-        model.report(page, tags=genres)
-        console.print(f"Written: {page}. Open it in a browser.", soft_wrap=True)
+    page = output.with_suffix(".html")
+    model.report(page, tags=genres)
+    console.print(f"Written: {page}. Open it in a browser.", soft_wrap=True)
 
 
 def timed(work: Callable[[], object]) -> str:

@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 START_PENALTIES = (30.0, 10.0, 3.0)  # down which the descents go that chains start from
 START_ITERATIONS = 5  # at each of them
 START_SOLVER = Local(3)
+CORRELATED = 4  # one chain in so many has normal laws of PMFs
 LEAST_USERS = 10  # for each event, or how PMFs vary together cannot be learnt
 START_SHARE = 0.02  # of the mass, which is spread over all events: none is out of the question
 WATCHED = 200  # observed entries whose predictions the diagnostics follow
@@ -45,7 +46,7 @@ class Sampler:
     """Chains of models with so many events, on so many threads."""
 
     n_events: int
-    concentration: float | None  # None: drawn along, and in every other chain there is none
+    concentration: float | None  # None: drawn along, and in every fourth chain there is none
     informed: bool
     user_attributes: Floats
     item_attributes: Floats
@@ -86,9 +87,9 @@ class Sampler:
         return found
 
     def correlated(self, k: int, n_users: int) -> bool:
-        """Which of the two laws of PMFs chain k has: their average is better than either."""
+        """Which of the two laws of PMFs chain k has: the few with the other one make amends."""
         enough = n_users >= LEAST_USERS * self.n_events
-        return self.concentration is None and enough and k % 2 == 1
+        return self.concentration is None and enough and k % CORRELATED == CORRELATED - 1
 
     def _start(self, observations: Observations, rng: np.random.Generator, k: int) -> Chain:
         descent = random_start(observations, self.n_events, rng)
