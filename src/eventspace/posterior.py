@@ -45,8 +45,8 @@ class KolmogorovPosterior(Average):
         D, the number of elementary events of a draw, 1 to 64.
     concentration : float or "auto", default "auto"
         How closely PMFs follow their centres: they have Dirichlet laws with so many pseudo-counts,
-        at least 0.2 an event. "auto" draws it along with the rest; and every fourth chain has normal
-        laws instead, whose covariance is learnt, if there are ten users or more for each event.
+        at least 0.2 an event. "auto" draws it along with the rest; and every fourth chain has
+        normal laws instead, whose covariance is learnt, if there are ten users an event or more.
     informed : bool, default True
         Whether the priors of an item's bits know who rated it and how many did, and that of a
         user's PMF which items were rated.
