@@ -116,7 +116,7 @@ def choose_km(n_events: int, parts: Any, quick: bool, paths: bool = True) -> Cho
 def ours(train: Ratings, test: Ratings, quick: bool, say: Say) -> list[dict[str, Any]]:
     """The methods that are fitted here, at each size."""
     parts = data.random_split(train, 0.9)
-    penalties = [{"pmf_penalty": p} for p in ((0.0, 30.0) if quick else (0.0, 10.0, 30.0, 100.0))]
+    penalties = [{"pmf_penalty": p} for p in ((0.0, 10.0) if quick else (0.0, 3.0, 10.0, 30.0, 100.0))]
     none = [{"pmf_penalty": 0.0}]
     rows = []
     for n_events in SIZES[:2] if quick else SIZES:
@@ -192,7 +192,7 @@ def render(figures: Figures) -> str:
             printed = PAPER[paper][SIZES.index(D)] if paper else ""
             found = of_method.get(D) or of_method.get(0)
             ours = f"{np.mean(found['errors']):.4f}" if found else "-"
-            line[f"D = {D}: paper"], line["ours" + "\u200b" * D] = printed, ours
+            line |= {f"D = {D}: paper": printed, f"D = {D}: ours": ours}
         shown.append(line)
     chosen = [
         {
