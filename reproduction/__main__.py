@@ -1,12 +1,13 @@
 """Run every experiment, or those named, and write the page: ``make reproduce``.
 
-    python -m reproduction [--quick] [toy table1 ...]
+python -m reproduction [--quick] [toy table1 ...]
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 
 from eventspace.progress import bar, watched
 from reproduction import movielens, page, record
@@ -28,9 +29,7 @@ def main() -> None:
         for done, name in enumerate(names):
             started = time.perf_counter()
             update(done, name)
-            record.run(
-                page.experiment(name), place, chosen.quick, lambda words, done=done: update(done, words)
-            )
+            record.run(page.experiment(name), place, chosen.quick, partial(update, done))
             page.write(place)
             if not watched():
                 print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)

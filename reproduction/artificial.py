@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -67,10 +68,15 @@ class PrintedSteps:
         return cost_and_gap(whole, r, pmf)
 
 
-STEPS = {"paper": lambda k: k / (k + 1), "jaggi": lambda k: 2 / (k + 2)}
+STEPS: dict[str, Callable[[int], float]] = {
+    "paper": lambda k: k / (k + 1),
+    "jaggi": lambda k: 2 / (k + 2),
+}
 
 
-def frank_wolfe(Q: Floats, r: Floats, pmf: Floats, step: str, n_steps: int):  # type: ignore[no-untyped-def]
+def frank_wolfe(
+    Q: Floats, r: Floats, pmf: Floats, step: str, n_steps: int
+) -> Iterator[tuple[Floats, Floats]]:
     """Frank-Wolfe for all users at once, in place; gives the costs and gaps before each step."""
     rows = np.arange(len(pmf))
     for k in range(1, n_steps + 1):

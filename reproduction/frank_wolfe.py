@@ -1,6 +1,6 @@
 """Frank-Wolfe for the pmf step: the printed step against others, gap against iterations.
 
-    python -m reproduction.frank_wolfe
+python -m reproduction.frank_wolfe
 """
 
 from __future__ import annotations
@@ -43,7 +43,11 @@ def instances(seed: int) -> tuple[Floats, Floats, Floats]:
         EVENTS, pmf_penalty=0.0, n_iter=3, tol=0.0, n_init=1, random_state=seed
     ).fit(observations)
     n_users = observations.n_users
-    Q, r, energy = np.empty((n_users, EVENTS, EVENTS)), np.empty((n_users, EVENTS)), np.empty(n_users)
+    Q, r, energy = (
+        np.empty((n_users, EVENTS, EVENTS)),
+        np.empty((n_users, EVENTS)),
+        np.empty(n_users),
+    )
     normal_equations(*observations.by_user, model.indicators_.astype(np.float64), Q, r, energy)
     return Q, r, np.diff(observations.by_user.ptr).astype(np.float64)
 
@@ -111,16 +115,17 @@ def render(figures: Figures) -> str:
         marks = [k for k in (1, 16, 64, 1000) if k in at]
         row = {"step": name, **{f"after {k}": f"{at[k]['excess']:.1e}" for k in marks}}
         rows.append({**row, "gap, last": f"{at[marks[-1]]['gap']:.1e}"})
-    return f"""(Q1) of all {figures["users"]} users in a running fit (D = {EVENTS}), each rule from uniform PMFs, what
-comes out taken as it is. Cost above the least, a rating, of the median user:
+    return f"""(Q1) of all {figures["users"]} users in a running fit (D = {EVENTS}), each rule
+from uniform PMFs, what comes out taken as it is. Cost above the least, a rating, of the median
+user:
 
 {table(rows)}
 
 ![Gap against steps](images/reproduction/frank_wolfe.png)
 
-The printed step tends to one: the iterate all but jumps to a vertex each time, and never settles. The
-source that the paper cites has 2/(k+2), which converges like 1/k. Pairwise steps with exact line search
-cost the same and converge linearly."""
+The printed step tends to one: the iterate all but jumps to a vertex each time, and never
+settles. The source that the paper cites has 2/(k+2), which converges like 1/k. Pairwise steps
+with exact line search cost the same and converge linearly."""
 
 
 if __name__ == "__main__":

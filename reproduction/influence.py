@@ -1,6 +1,6 @@
 """Influence scores and the maximal set: who is in it, is it stable, and what held-out ratings say.
 
-    python -m reproduction.influence
+python -m reproduction.influence
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def measure(quick: bool, say: Say) -> Figures:
         scores = pd.concat(
             [model.order().influence().set_index("item")["influence"] for model in fits], axis=1
         )
-        known = scores.loc[np.bincount(train.items, minlength=items.max() + 1)[scores.index] >= FLOOR]
+        known = scores.loc[
+            np.bincount(train.items, minlength=items.max() + 1)[scores.index] >= FLOOR
+        ]
         between = known.corr("spearman").to_numpy()[np.triu_indices(len(fits), 1)]
         stability.append(
             {
@@ -84,7 +86,9 @@ def _all_fives(train: Ratings) -> set[int]:
     return {int(item) for item in least.index[least == 5]}
 
 
-def _described(items: list[int], numbers: Any, train: Ratings, test: Ratings) -> list[dict[str, Any]]:
+def _described(
+    items: list[int], numbers: Any, train: Ratings, test: Ratings
+) -> list[dict[str, Any]]:
     titles = movielens.titles()
     rows = []
     for item in items:
@@ -107,7 +111,9 @@ def draw(figures: Figures, folder: Path) -> None:
     scores, ratings = np.array(figures["scores"]), np.array(figures["ratings"])
     figure, (left, right) = pictures.axes(2)
     above = scores[scores >= 0.5]
-    left.fill_between(np.arange(len(above)), above, 0.5, color=pictures.COLOURS[0], step="mid", lw=0)
+    left.fill_between(
+        np.arange(len(above)), above, 0.5, color=pictures.COLOURS[0], step="mid", lw=0
+    )
     left.set(xlabel="items, by score", ylabel="influence score", ylim=(0.5, 1.01), xlim=(0, None))
     left.set_title(f"items with a score of 1/2 or more, D = {SHOWN}", fontsize=10)
     right.plot(ratings, scores, "o", ms=2.5, alpha=0.4, mew=0, color=pictures.COLOURS[0])
@@ -139,19 +145,21 @@ def render(figures: Figures) -> str:
     same = "are exactly" if figures["all_fives"] else "are not"
     return f"""![Influence scores](images/reproduction/influence.png)
 
-The paper's twelve maximally influential items {same} the items whose training ratings are all five
-stars. R/5 is 1 there, and the set of all events explains that without error, whatever the PMFs: so these are
-in every fit, and that they are the same at D = 24 says nothing about rules.
+The paper's twelve maximally influential items {same} the items whose training ratings are all
+five stars. R/5 is 1 there, and the set of all events explains that without error, whatever the
+PMFs: so these are in every fit, and that they are the same at D = 24 says nothing about rules.
 
 {table(films)}
 
 Their {len(held)} held-out ratings have the mean {np.mean(held):.2f}; of all it is
-{figures["held_out_mean"]:.2f}. Over {n} seeds (five iterations, the penalty that validation picks):
+{figures["held_out_mean"]:.2f}. Over {n} seeds (five iterations, the penalty that validation
+picks):
 
 {table(stability)}
 
-Rank correlations of the scores between seeds are over pairs of fits. An all-one item is *implied by*
-every other ([errata](errata.md)); rules need a floor of evidence, which is what `min_evidence` is for."""
+Rank correlations of the scores between seeds are over pairs of fits. An all-one item is *implied
+by* every other ([errata](errata.md)); rules need a floor of evidence, which is what
+`min_evidence` is for."""
 
 
 def _range(sizes: list[int]) -> str:

@@ -37,7 +37,7 @@ def titles() -> pd.Series[str]:
 
 @cache
 def ready() -> None:
-    """See to it that EVENTSPACE_DATA holds the data set; leave with one line if it cannot be had."""
+    """See to it that EVENTSPACE_DATA holds the data set, or leave with one line that says why."""
     given = os.environ.get("EVENTSPACE_DATA")
     if given and (Path(given) / NAME / "u4.base").exists():
         return

@@ -1,6 +1,6 @@
 """Render docs/reproduction.md from what was measured: nothing runs here.
 
-    python -m reproduction.page
+python -m reproduction.page
 """
 
 from __future__ import annotations
@@ -23,18 +23,17 @@ EXPERIMENTS = (
 
 INTRO = """# The paper, table by table
 
-H. Ghauch et al., *Learning Kolmogorov Models for Binary Random Variables* (2018): each of its tables
-and figures, run again, the paper's figure beside ours. `make reproduce` measures and writes all of
-this; `python -m reproduction.table2` one part of it, `python -m reproduction.page` the text alone;
-`make reproduce QUICK=1` is a smaller run of it all, in under two minutes, written to `build/`.
-What of the paper does not hold has its own page: [errata](errata.md). What its rules are worth is in
-[rules on held-out ratings](rules-on-held-out-ratings.md).
+H. Ghauch et al., *Learning Kolmogorov Models for Binary Random Variables* (2018): each of its
+tables and figures, run again, the paper's figure beside ours. `make reproduce` measures and
+writes all of this; `python -m reproduction.table2` one part of it, `python -m reproduction.page`
+the text alone; `make reproduce QUICK=1` is a smaller run of it all, in under two minutes,
+written to `build/`. What of the paper does not hold has its own page: [errata](errata.md). What
+its rules are worth is in [rules on held-out ratings](rules-on-held-out-ratings.md).
 
-The paper's split of MovieLens 100K is u4: its twelve "maximally influential" items are exactly those
-whose ratings in `u4.base` are all five stars. Chances are R/5, as in the paper, where nothing else is
-said. Hyper-parameters are chosen on a tenth of the training part, never on the test part. Seconds are
-those of two cores of a shared machine.
-"""
+The paper's split of MovieLens 100K is u4: its twelve "maximally influential" items are exactly
+those whose ratings in `u4.base` are all five stars. Chances are R/5, as in the paper, where
+nothing else is said. Hyper-parameters are chosen on a tenth of the training part, never on the
+test part. Seconds are those of two cores of a shared machine."""
 
 
 def experiment(name: str) -> Any:
@@ -44,11 +43,8 @@ def experiment(name: str) -> Any:
 
 def rendered(place: record.Place) -> str:
     """The page of all that was measured so far."""
-    parts = [INTRO]
-    for name in EXPERIMENTS:
-        if (place.results / f"{name}.json").exists():
-            parts.append(section(name, record.load(name, place)))
-    return "\n".join(parts)
+    measured = [name for name in EXPERIMENTS if (place.results / f"{name}.json").exists()]
+    return "\n".join([INTRO, *(section(name, record.load(name, place)) for name in measured)])
 
 
 def section(name: str, kept: dict[str, Any]) -> str:

@@ -46,7 +46,7 @@ class Experiment(Protocol):
 
 
 class Place:
-    """Where results, page and pictures lie: of the full run in the tree, of a quick one in build."""
+    """Where results, page and pictures lie: the full run's in the tree, a quick one's in build."""
 
     def __init__(self, quick: bool) -> None:
         self.results = QUICK / "results" if quick else ROOT / "reproduction" / "results"

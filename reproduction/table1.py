@@ -8,7 +8,7 @@ rounded answer stands alone (the item's last set does not count), as in the pape
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class Compared:
     ``counts``: items, items that differ, bits that differ, items whose cost is above the least.
     """
 
-    guarantee = "heuristic"
+    guarantee: ClassVar[str] = "heuristic"
 
     def __init__(self, n_roundings: int, at_least: int = 0) -> None:
         self.rounded = Rounded(n_roundings)
@@ -116,7 +116,9 @@ def measure(quick: bool, say: Say) -> Figures:
 def summary(found: list[list[float]]) -> dict[str, Any]:
     """Mean and half the 95 % interval of each rate."""
     rates = np.array(found)
-    half = 1.96 * rates.std(axis=0, ddof=1) / np.sqrt(len(rates)) if len(rates) > 1 else rates[0] * 0
+    half = (
+        1.96 * rates.std(axis=0, ddof=1) / np.sqrt(len(rates)) if len(rates) > 1 else rates[0] * 0
+    )
     names = ("items", "bits", "dearer")
     return {
         name: [float(mean), float(width)]
@@ -148,17 +150,18 @@ def render(figures: Figures) -> str:
         for row in figures["real"]
     ]
     return f"""In thousandths, with 95 % intervals over seeds. U = 20, I = 40, chances uniform,
-{figures["n_iter"]} iterations of the descent with rounded answers, {len(figures["seeds"])} seeds. The
-paper prints an "error rate" and not what is counted, so both readings are here: items whose set is not
-the best one, and bits of all sets that are wrong. Nor does it give the number of roundings (its
-argmin runs to D + 1, its loop to M_rnd).
+{figures["n_iter"]} iterations of the descent with rounded answers, {len(figures["seeds"])}
+seeds. The paper prints an "error rate" and not what is counted, so both readings are here: items
+whose set is not the best one, and bits of all sets that are wrong. Nor does it give the number
+of roundings (its argmin runs to D + 1, its loop to M_rnd).
 
 {table(rows)}
 
 {verdict(figures)}
 
-The same on the items of MovieLens 100K (u4, R/5, {REAL_ITERATIONS} iterations, 50 roundings). Many sets
-explain an item with fewer ratings than events equally well; what differs there need not cost more.
+The same on the items of MovieLens 100K (u4, R/5, {REAL_ITERATIONS} iterations, 50 roundings).
+Many sets explain an item with fewer ratings than events equally well; what differs there need
+not cost more.
 
 {table(real)}"""
 

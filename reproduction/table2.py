@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchmarks import data
 from benchmarks.data import Ratings
-from benchmarks.methods import cornac, surprise
+from benchmarks.methods import Method, cornac, surprise
 from benchmarks.timing import table
 from eventspace import KolmogorovModel, Observations
 from eventspace.baselines import (
@@ -44,10 +45,16 @@ PAPER: dict[str, list[str]] = {
     "NMF": ["-", "-", "-", "0.192 (k=100)"],
 }
 FIFTHS, QUARTERS = "R/5", "(R-1)/4"
-SCALES = {"MF": QUARTERS, "SVD++": QUARTERS}  # all others: R/5
+BASELINES = {"NNM": HypercubeModel, "K-means": ItemKMeans, "one-hot": OneHotModel}
+MOST_VERTICES = 8  # beyond, choosing among the vertices takes minutes on a table of this size
+PEERS: dict[str, tuple[str, Callable[[int], Method]]] = {
+    "MF": (QUARTERS, lambda k: surprise("SVD", n_factors=k)),
+    "MF, Cornac": (QUARTERS, lambda k: cornac(k=k)),
+    "SVD++": (QUARTERS, lambda k: surprise("SVDpp", n_factors=k, cache_ratings=True)),
+    "NMF": (FIFTHS, lambda k: surprise("NMF", n_factors=k)),
+}
 
 Choice = dict[str, Any]
-Fit = Callable[[Ratings, int], Any]
 
 
 def path(last: float, factor: float) -> list[float]:
@@ -99,16 +106,20 @@ def choose(fit: Any, n_events: int, choices: list[Choice], parts: Any, seeds: in
 def choose_km(n_events: int, parts: Any, quick: bool, paths: bool = True) -> Choice:
     """The path of ``pmf_penalty`` first, then ``indicator_penalty`` and ``pmf_prior`` on it."""
     seeds = 1 if quick else VALIDATION_SEEDS
-    plain = {"indicator_penalty": 0.0, "pmf_prior": "mean"}
+    plain: Choice = {"indicator_penalty": 0.0, "pmf_prior": "mean"}
     factors = ((1.0, 2.0) if quick else (1.0, 2.0, 3.0)) if paths else (1.0,)
     grid = [
         {"last": last, "factor": factor, **plain}
         for factor in factors
         for last in ((10.0, 30.0) if quick else (10.0, 20.0, 45.0, 100.0))
-        if factor * last <= 200  # beyond, all PMFs are alike for most of the five iterations
+        if factor * last <= 150  # beyond, all PMFs are alike for most of the five iterations
     ]
     best = choose(km, n_events, grid, parts, seeds)
-    others = [{"indicator_penalty": 0.1}, {"indicator_penalty": 0.2}, {"pmf_prior": "zero"}]
+    others: list[Choice] = [
+        {"indicator_penalty": 0.1},
+        {"indicator_penalty": 0.2},
+        {"pmf_prior": "zero"},
+    ]
     near = [best, *({**best, **other} for other in others)]
     return best if quick else choose(km, n_events, near, parts, seeds)
 
@@ -116,22 +127,26 @@ def choose_km(n_events: int, parts: Any, quick: bool, paths: bool = True) -> Cho
 def ours(train: Ratings, test: Ratings, quick: bool, say: Say) -> list[dict[str, Any]]:
     """The methods that are fitted here, at each size."""
     parts = data.random_split(train, 0.9)
-    penalties = [{"pmf_penalty": p} for p in ((0.0, 10.0) if quick else (0.0, 3.0, 10.0, 30.0, 100.0))]
-    none = [{"pmf_penalty": 0.0}]
+    tried = (0.0, 10.0) if quick else (0.0, 3.0, 10.0, 30.0, 100.0)
+    penalties: list[Choice] = [{"pmf_penalty": penalty} for penalty in tried]
+    methods: dict[str, tuple[Any, Callable[[int], Choice]]] = {
+        "KM": (km, partial(choose_km, parts=parts, quick=quick)),
+        "KM, one penalty throughout": (
+            km,
+            partial(choose_km, parts=parts, quick=quick, paths=False),
+        ),
+    }
+    for name, kind in BASELINES.items():
+        fit = baseline(kind)
+        search = partial(choose, fit, choices=penalties, parts=parts, seeds=1)
+        methods[name] = fit, search
+        methods[f"{name}, no penalty"] = fit, lambda n_events: penalties[0]
     rows = []
     for n_events in SIZES[:2] if quick else SIZES:
-        methods: dict[str, tuple[Any, Callable[[], Choice]]] = {
-            "KM": (km, lambda D=n_events: choose_km(D, parts, quick)),
-            "KM, one penalty throughout": (km, lambda D=n_events: choose_km(D, parts, quick, False)),
-        }
-        for name, kind in (("NNM", HypercubeModel), ("K-means", ItemKMeans), ("one-hot", OneHotModel)):
-            fit = baseline(kind)
-            methods[name] = fit, lambda D=n_events, f=fit: choose(f, D, penalties, parts, 1)
-            methods[f"{name}, no penalty"] = fit, lambda: none[0]
         for name, (fit, chosen) in methods.items():
             say(f"table 2: D = {n_events}, {name}")
             begun = time.perf_counter()
-            choice = chosen()
+            choice = chosen(n_events)
             picked = time.perf_counter()
             errors = [
                 nrmse(fit(n_events, choice, train, seed), test)
@@ -146,29 +161,28 @@ def ours(train: Ratings, test: Ratings, quick: bool, say: Say) -> list[dict[str,
 def once(train: Ratings, test: Ratings, quick: bool, say: Say) -> list[dict[str, Any]]:
     """Methods without a seed of ours or an iteration to count, and those of other packages."""
     observations = Observations.of(tuple(train), scale=(0, 5))
-    sizes = SIZES[:1] if quick else SIZES
     rows = []
 
-    def add(name: str, n_events: int, predict: Callable[[], Any]) -> None:
+    def add(name: str, n_events: int, error_of: Callable[[], float]) -> None:
         say(f"table 2: D = {n_events}, {name}")
         begun = time.perf_counter()
-        error = predict()
-        row = {"method": name, "D": n_events, "choice": {}, "errors": [error]}
+        row = {"method": name, "D": n_events, "choice": {}, "errors": [error_of()]}
         rows.append({**row, "seconds": time.perf_counter() - begun, "search": 0.0})
 
-    def stars(method: Any, scale: str) -> float:
+    def of_model(model: Any) -> float:
+        return nrmse(model.fit(observations), test)
+
+    def of_peer(scale: str, method: Method) -> float:
         error = float(np.sqrt(np.mean((method(train)(test) - test.values) ** 2)))
         return error / (4 if scale == QUARTERS else 5)
 
-    add("bias", 0, lambda: nrmse(BiasModel().fit(observations), test))
-    for D in sizes:
-        if D <= 16:
-            add("BMF", D, lambda D=D: nrmse(BinaryFactorization(D).fit(observations), test))
-        add("MF", D, lambda D=D: stars(surprise("SVD", n_factors=D), QUARTERS))
-        add("MF, Cornac", D, lambda D=D: stars(cornac(k=D), QUARTERS))
-        if not quick:
-            add("SVD++", D, lambda D=D: stars(surprise("SVDpp", n_factors=D, cache_ratings=True), QUARTERS))
-        add("NMF", D, lambda D=D: stars(surprise("NMF", n_factors=D), FIFTHS))
+    add("bias", 0, partial(of_model, BiasModel()))
+    for n_events in SIZES[:1] if quick else SIZES:
+        if n_events <= MOST_VERTICES:
+            add("BMF", n_events, partial(of_model, BinaryFactorization(n_events)))
+        for name, (scale, make) in PEERS.items():
+            if not (quick and name == "SVD++"):
+                add(name, n_events, partial(of_peer, scale, make(n_events)))
     return rows
 
 
@@ -201,7 +215,9 @@ def render(figures: Figures) -> str:
             "mean": f"{np.mean(row['errors']):.4f}",
             "least": f"{min(row['errors']):.4f}",
             "greatest": f"{max(row['errors']):.4f}",
-            "pmf_penalty": ", ".join(f"{p:g}" for p in path(row["choice"]["last"], row["choice"]["factor"])),
+            "pmf_penalty": ", ".join(
+                f"{p:g}" for p in path(row["choice"]["last"], row["choice"]["factor"])
+            ),
             "indicator_penalty": f"{row['choice']['indicator_penalty']:g}",
             "pmf_prior": row["choice"]["pmf_prior"],
             "fit, s": f"{row['seconds']:.2f}",
@@ -210,20 +226,22 @@ def render(figures: Figures) -> str:
         for row in rows
         if row["method"] == "KM"
     ]
-    return f"""NRMSE on u4's test part after five iterations, the mean over {len(figures["seeds"])} seeds; MF, SVD++
-and NMF by Surprise (and MF by Cornac) with their defaults and as many factors as events, one seed. **The
-table has two scales**: the paper divides by 5 what it fits itself, and by 4 what it compares with. Here
-they are as there; the [next section](#table-2-in-stars) has one.
+    return f"""NRMSE on u4's test part after five iterations, the mean over
+{len(figures["seeds"])} seeds; MF, SVD++ and NMF by Surprise (and MF by Cornac) with their
+defaults and as many factors as events, one seed. **The table has two scales**: the paper divides
+by 5 what it fits itself, and by 4 what it compares with. Here they are as there; the [next
+section](#table-2-in-stars) has one.
 
 {table(shown)}
 
-K-means has two lines: the paper calls one-hot sets on the simplex K-means, which they are not, and its
-row "K-M" is what these give. BMF, whose table must be full, has biases in the place of what is missing;
-bias: user and item, no events.
+K-means has two lines: the paper calls one-hot sets on the simplex K-means, which they are not,
+and its row "K-M" is what these give. BMF, whose table must be full, has biases in the place of
+what is missing; bias: user and item, no events.
 
 KM in detail. The penalty of PMFs goes down with each of the five iterations, by a factor that
-validation picks along with the last penalty (factor 1: the same throughout); then `indicator_penalty`
-0.1 and 0.2 and the paper's prior, towards zero, are tried against what was found.
+validation picks along with the last penalty (factor 1: the same throughout); then
+`indicator_penalty` 0.1 and 0.2 and the paper's prior, towards zero, are tried against what was
+found.
 
 {table(chosen)}
 

@@ -1,6 +1,6 @@
 """The paper's toy example: two users, two films, three events (section 2.2).
 
-    python -m reproduction.toy
+python -m reproduction.toy
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def measure(quick: bool, say: Say) -> Figures:
     n_starts = 20 if quick else SEEDS
     rmse = []
     for seed in range(n_starts):
-        one = KolmogorovModel(3, pmf_penalty=0.0, n_init=1, random_state=seed).fit(chances)
-        rmse.append(float(np.sqrt(one.error_ / CHANCES.size)))
+        fit = KolmogorovModel(3, pmf_penalty=0.0, n_init=1, random_state=seed).fit(chances)
+        rmse.append(float(np.sqrt(fit.error_ / CHANCES.size)))
     best = KolmogorovModel(3, pmf_penalty=0.0, random_state=0).fit(chances)
     paper = KolmogorovModel.from_parts(PMF, INDICATORS, chances)
     one, two = paper.event(0), paper.event(1)
@@ -71,15 +71,16 @@ def render(figures: Figures) -> str:
         }
         for u in (0, 1)
     ]
-    return f"""The table ((0.3, 0.5), (0.1, 0.2)) as PMFs and sets of three events. The factorisation is
-not unique: events may be renumbered, and others fit as well.
+    return f"""The table ((0.3, 0.5), (0.1, 0.2)) as PMFs and sets of three events. It
+is not unique: events may be renumbered, and other sets fit as well (in ours, neither of the two lies
+inside the other: a rule of one fit need not be one of the next).
 
 {table(parts)}
 
-Of {figures["starts"]} random starts {figures["starts_at_zero"]} end without error; the worst ends at
-an RMSE of {figures["worst_start"]:.3f}, a local optimum. That is why small tables get ten starts by
-default. In the paper's own factorisation the set of film 1 lies inside that of film 2, and this is
-what it says of the two ([errata](errata.md)):
+Of {figures["starts"]} random starts {figures["starts_at_zero"]} end without error; the worst
+ends at an RMSE of {figures["worst_start"]:.3f}, a local optimum. That is why small tables get
+ten starts by default. In the paper's own factorisation the set of film 1 lies inside that of
+film 2, and this is what it says of the two ([errata](errata.md)):
 
 {table(chances)}"""
 
