@@ -61,7 +61,7 @@ AVERAGES: dict[str, Options] = {
     POSTERIOR: {"": ours(KolmogorovPosterior)},
 }
 SINGLE = {"KM, five iterations", "KM, KolmogorovModelCV"}
-QUICKLY = ("MF", "MF, Cornac", "NMF", "KM, ensemble")
+QUICKLY = ("MF", "MF, Cornac", "NMF")
 
 Predict = Callable[[Ratings], Any]
 
@@ -176,9 +176,9 @@ def verdict(rows: list[dict[str, Any]]) -> str:
     return (
         f"The least error is that of {ranked[0]} ({means[ranked[0]]:.4f}); the best of the other "
         f"packages is {peer} ({means[peer]:.4f}). The best single Kolmogorov model ({single}, "
-        f"{means[single]:.4f}) is {side} the biases ({means['bias']:.4f}). On one scale MF is ahead "
-        "of a single Kolmogorov model; averages of such models, which are Kolmogorov models again, "
-        "are where this can change."
+        f"{means[single]:.4f}) is {side} the biases ({means['bias']:.4f}). On one scale MF is "
+        "ahead of a single Kolmogorov model; averages of such models, which are Kolmogorov models "
+        "again, are where this can change."
     )
 
 
