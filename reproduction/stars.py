@@ -56,7 +56,7 @@ OTHERS: dict[str, Options] = {
     "NMF": grid(partial(surprise, "NMF"), n_factors=(15,), n_epochs=(50,), biased=(False,)),
 }  # fmt: skip
 AVERAGES: dict[str, Options] = {
-    "KM, KolmogorovModelCV": {"": ours(KolmogorovModelCV)},
+    "KM, KolmogorovModelCV": {"": ours(KolmogorovModelCV, n_events=(4, 8, 16))},
     "KM, ensemble": {"": ours(KolmogorovEnsemble)},
     POSTERIOR: {"": ours(KolmogorovPosterior)},
 }
