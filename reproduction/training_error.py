@@ -181,8 +181,8 @@ def render(figures: Figures) -> str:
     loose = [row for row in figures["artificial"] if row["solver"] == PRINTED]
     total, steps, rises = (sum(row[k] for row in runs) for k in ("runs", "steps", "rises"))
     as_printed = f"{sum(row['rises'] for row in loose)} of {sum(row['steps'] for row in loose)}"
-    return f"""No penalties, from random PMFs. The paper shows these as figures, without numbers. "Exact" is
-exhaustive search up to D = 10, and the sphere decoder, with proof, beyond.
+    return f"""No penalties, from random PMFs. The paper shows these as figures, without numbers.
+"Exact" is exhaustive search up to D = 10, and the sphere decoder, with proof, beyond.
 
 ![Training error against iterations](images/reproduction/training_error.png)
 
