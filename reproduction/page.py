@@ -32,9 +32,9 @@ its rules are worth is in [rules on held-out ratings](rules-on-held-out-ratings.
 
 The paper's split of MovieLens 100K is u4: its twelve "maximally influential" items are exactly
 those whose ratings in `u4.base` are all five stars. Chances are R/5, as in the paper, where
-nothing else is said. Hyper-parameters are
-chosen on a tenth of the training part; where the grid to choose from was not made blindly, that is
-said. Seconds are those of two cores of a shared machine."""
+nothing else is said. Hyper-parameters are chosen on a tenth of the training part; where the grid to
+choose from was not made blindly, that is said. Seconds are those of two cores of a shared machine.
+"""
 
 
 def experiment(name: str) -> Any:

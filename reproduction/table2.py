@@ -252,9 +252,9 @@ blindly: its range (last penalties up to 45 with factors up to 3) was settled af
 settings at D = 24, and sixty at each other D, had been tried with the error on u4's test part shown
 beside that on validation data. The two ranked the settings alike, and what was taken at D = 24 had
 the least validation error of all that were tried; still, a margin smaller than the spread over
-seeds, as there, is no more than a draw with the paper. One penalty throughout is the setting nearest
-to the paper's description; the table shows where it falls short. The splits other than u4 had no
-part in this: see the next section.
+seeds, as there, is no more than a draw with the paper. One penalty throughout is the setting
+nearest to the paper's description; the table shows where it falls short. The splits other than u4
+had no part in this: see the next section.
 
 The paper's row NNM resembles NNM without a penalty at three of four sizes; with one that
 validation picks its error does not grow with D."""
