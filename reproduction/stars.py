@@ -8,6 +8,7 @@ the options that were chosen on u4's.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -64,6 +65,8 @@ SINGLE = {"KM, five iterations", "KM, KolmogorovModelCV"}
 QUICKLY = ("MF", "MF, Cornac", "NMF")
 
 Predict = Callable[[Ratings], Any]
+
+_LONG = re.compile(r"\d+\.\d{4,}")  # numbers with more digits than anyone reads
 
 
 def of_fifths(model: Any) -> Predict:
@@ -143,20 +146,20 @@ def render(figures: Figures) -> str:
                 "mean": float(np.mean(errors)),
                 "spread": f"{np.std(errors, ddof=1):.4f}" if len(errors) > 1 else "-",
                 "s": f"{np.median([row['seconds'] for row in found.values()]):.1f}",
-                "chosen on u4": found["u4"]["choice"],
+                "chosen on u4": _LONG.sub(lambda x: f"{float(x[0]):.3g}", found["u4"]["choice"]),
             }
         )
     lines.sort(key=lambda line: -float(line["mean"]))
     for line in lines:
         line["mean"] = f"{line['mean']:.4f}"
-    return f"""RMSE in stars, predictions cut off at 1 and 5, every method on the same splits in
-the same run, options chosen on a tenth of each training part (those of Surprise and Cornac once,
-on u4's). "Paper" is the best entry of the method's row in Table 2, brought back to stars: times
-5 for what it divided by 5, times 4 for MF and SVD++, which are 5-fold means of another package
-there. What has events has {EVENTS} (BMF 8), but for KolmogorovModelCV, which chooses them, and
-the averages, which keep their defaults. Seconds are those of a fit, and of the choice where the
-method makes one; "spread" is the standard deviation over the splits, which differ among
-themselves in how hard they are.
+    return f"""RMSE in stars, predictions cut off at 1 and 5, every method on the same splits in the
+same run. Options are chosen on a tenth of each training part; those of Surprise's MF and SVD++ and
+of Cornac's MF once, on u4's; NMF has its defaults. "Paper" is the best entry of the method's row in
+Table 2, brought back to stars: times 4 for MF and SVD++, which are 5-fold means of another package
+there, times 5 for the rest (for NMF it is not said which). What has events has {EVENTS} (BMF 8),
+but for KolmogorovModelCV, which chooses among 4, 8 and 16, and the averages, which keep their defaults.
+Seconds are those of a fit, and of the choice where the method makes one; "spread" is the standard
+deviation over the splits, which differ among themselves in how hard they are.
 
 {table(lines)}
 
