@@ -196,8 +196,8 @@ ratings grow, users (4,000) and items (2,000) stay.
 The paper counts O(D^4.5) for the relaxation of one item by a general solver, and calls
 relaxations the only choice that scales. Exact search has no polynomial bound, {verdict(figures)};
 2^D is below D^4.5 up to D = 19, and the sphere decoder visits a small part of the tree. Each
-rating, each user and each item costs something of its own, so that no single one of them has an exponent
-of one; the paper's count has none of the three."""
+rating, each user and each item costs something of its own, so that no single one of them has an
+exponent of one; the paper's count has none of the three."""
 
 
 def verdict(figures: Figures) -> str:

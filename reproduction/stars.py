@@ -157,9 +157,9 @@ same run. Options are chosen on a tenth of each training part; those of Surprise
 of Cornac's MF once, on u4's; NMF has its defaults. "Paper" is the best entry of the method's row in
 Table 2, brought back to stars: times 4 for MF and SVD++, which are 5-fold means of another package
 there, times 5 for the rest (for NMF it is not said which). What has events has {EVENTS} (BMF 8),
-but for KolmogorovModelCV, which chooses among 4, 8 and 16, and the averages, which keep their defaults.
-Seconds are those of a fit, and of the choice where the method makes one; "spread" is the standard
-deviation over the splits, which differ among themselves in how hard they are.
+but for KolmogorovModelCV, which chooses among 4, 8 and 16, and the averages, which keep their
+defaults. Seconds are those of a fit, and of the choice where the method makes one; "spread" is
+the standard deviation over the splits, which differ among themselves in how hard they are.
 
 {table(lines)}
 
