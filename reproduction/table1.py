@@ -167,21 +167,25 @@ not cost more.
 
 
 def verdict(figures: Figures) -> str:
-    """Which reading is nearest to the paper's figures, in words."""
-    said = []
-    for n_events, paper in PAPER.items():
-        of_size = [row for row in figures["artificial"] if row["D"] == n_events]
-        near = min(
-            ((abs(np.log(max(row[what][0], 1e-9) / paper)), what, row) for row in of_size
-             for what in ("items", "bits")),
-            key=lambda found: found[0],
-        )  # fmt: skip
-        _, what, row = near
-        said.append(
-            f"D = {n_events}: {what} with {row['roundings']} roundings, "
-            f"{_thousandths(row[what])} against {1e3 * paper:.1f}"
-        )
-    return "The reading nearest to the paper: " + "; ".join(said) + "."
+    """The one reading, for all sizes, that is nearest to the paper's figures, in words."""
+    readings: dict[tuple[str, str], dict[int, list[float]]] = {}
+    for row in figures["artificial"]:
+        often = "D + 1" if row["roundings"] == row["D"] + 1 else str(row["roundings"])
+        for what in ("items", "bits"):
+            readings.setdefault((what, often), {})[row["D"]] = row[what]
+
+    def distance(reading: tuple[str, str]) -> float:
+        found = readings[reading]
+        return float(sum(abs(np.log(max(found[D][0], 1e-9) / PAPER[D])) for D in PAPER))
+
+    what, often = nearest = min(readings, key=distance)
+    compared = "; ".join(
+        f"D = {D}: {_thousandths(readings[nearest][D])} against {1e3 * PAPER[D]:.1f}" for D in PAPER
+    )
+    return (
+        f"Of these {len(readings)} readings the one nearest to the paper at all sizes together, picked "
+        f"after the fact, is {what} with {often} roundings. {compared}."
+    )
 
 
 def _thousandths(rate: list[float]) -> str:
