@@ -183,8 +183,8 @@ def verdict(figures: Figures) -> str:
         f"D = {D}: {_thousandths(readings[nearest][D])} against {1e3 * PAPER[D]:.1f}" for D in PAPER
     )
     return (
-        f"Of these {len(readings)} readings the one nearest to the paper at all sizes together, picked "
-        f"after the fact, is {what} with {often} roundings. {compared}."
+        f"Of these {len(readings)} readings the one nearest to the paper at all sizes together, "
+        f"picked after the fact, is {what} with {often} roundings. {compared}."
     )
 
 
