@@ -38,8 +38,10 @@ bench: $(VENV)/bench
 	  accuracy accuracy_movielens accuracy_shapes accuracy_time; do \
 	  $(BIN)/python -m benchmarks.$$name || exit 1; done
 
+# QUICK=1: a smaller run, written to build/
 reproduce: $(VENV)/bench
-	$(BIN)/python -m reproduction.rules
+	$(BIN)/python -m reproduction $(if $(QUICK),--quick)
+	$(if $(QUICK),,$(BIN)/python -m reproduction.rules)
 
 clean:
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache

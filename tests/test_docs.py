@@ -38,11 +38,12 @@ def test_every_link_to_a_file_leads_somewhere() -> None:
 
 def test_every_picture_is_shown() -> None:
     shown = {
-        Path(target).name
+        target
         for page in DOCUMENTS
-        for target in re.findall(r"\]\((images/[^)]+)\)", page.read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\(images/([^)]+)\)", page.read_text(encoding="utf-8"))
     }
-    assert {picture.name for picture in IMAGES.iterdir()} == shown
+    pictures = (path for path in IMAGES.rglob("*") if path.is_file())
+    assert {picture.relative_to(IMAGES).as_posix() for picture in pictures} == shown
 
 
 def test_every_page_stands_in_the_navigation() -> None:
