@@ -1,7 +1,8 @@
-"""Make the pictures in docs/images/page: each view of the page of MovieLens small.
+"""Make the pictures of each view of the page of MovieLens small.
 
-Run from the root: python docs/screenshots.py. It needs playwright, pillow, chromium (Debian's) and
-the extra demo; look at what comes out.
+Those that docs/page.md shows go to docs/images/page, the others to build/page. Run from the root:
+python docs/screenshots.py. It needs playwright, pillow, chromium (Debian's) and the extra demo;
+look at what comes out.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from playwright.sync_api import Page, sync_playwright
 from eventspace import KolmogorovModel, Observations
 from eventspace.datasets import movielens_small
 
-IMAGES = Path(__file__).parent / "images" / "page"
+DOCS = Path(__file__).parent
+IMAGES, OTHERS = DOCS / "images" / "page", DOCS.parent / "build" / "page"
 STARS = (0.5, 5.0)
 WIDE = {"viewport": {"width": 1200, "height": 800}}
 PHONE = {"viewport": {"width": 390, "height": 760}, "has_touch": True, "is_mobile": True}
@@ -27,9 +29,10 @@ PHONE = {"viewport": {"width": 390, "height": 760}, "has_touch": True, "is_mobil
 
 def main() -> None:
     """Fit, write the page, and take every picture."""
-    IMAGES.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
-        address = demo_page(Path(folder) / "films.html").as_uri()
+    for folder in (IMAGES, OTHERS):
+        folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as made, sync_playwright() as started:
+        address = demo_page(Path(made) / "films.html").as_uri()
         browser = started.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
@@ -81,17 +84,20 @@ def take_all(page: Page, address: str, kind: str) -> None:
             page.locator(selector).evaluate("e => scrollTo(0, e.getBoundingClientRect().top - 70)")
         page.mouse.move(0, 0)
         page.wait_for_timeout(400)
-        save(page.screenshot(), IMAGES / f"{name}-{kind}.png")
+        save(page.screenshot(), f"{name}-{kind}.png")
     page.goto(f"{address}#/events")
     page.get_by_role("combobox").first.fill("star wars")
     page.wait_for_timeout(300)
-    save(page.screenshot(), IMAGES / f"search-{kind}.png")
+    save(page.screenshot(), f"search-{kind}.png")
 
 
-def save(shot: bytes, path: Path) -> None:
+def save(shot: bytes, name: str) -> None:
     """In 128 colours: a third of the size, and no difference to the eye."""
+    shown = f"images/page/{name}" in (DOCS / "page.md").read_text(encoding="utf-8")
     picture: Any = Image.open(io.BytesIO(shot)).convert("RGB")
-    picture.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+    picture.quantize(128, dither=Image.Dither.NONE).save(
+        (IMAGES if shown else OTHERS) / name, optimize=True
+    )
 
 
 if __name__ == "__main__":
