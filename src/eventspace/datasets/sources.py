@@ -1,0 +1,104 @@
+"""Where the files of a data set come from.
+
+First from the folder that the environment variable EVENTSPACE_DATA names, in a folder of the data
+set's own; else from the cache, after they were fetched once from their publisher and their checksum
+was seen to be right; else there is a message that says where they are to be had.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from eventspace.progress import bar
+
+CHUNK = 1 << 18
+
+
+@dataclass(frozen=True)
+class Source:
+    """The files of one data set, by name, and their publisher."""
+
+    name: str  # of the folder
+    page: str  # where a person finds it
+    url: str | None = None  # of one file, or of a zip archive with all of them
+    checksum: str = ""  # of what the url gives: "md5:..." as its publisher says it, or "sha256:..."
+    how: str = ""  # what has to be done to the publisher's files, where it is not nothing
+
+    def path(self, file: str) -> Path:
+        """One of the files, fetched if it has to be."""
+        given = os.environ.get("EVENTSPACE_DATA")
+        places = [Path(given) / self.name] if given else []
+        places.append(cache() / self.name)
+        for place in places:
+            if (place / file).is_file():
+                return place / file
+        if self.url is None:
+            raise FileNotFoundError(
+                f"{self.name} needs {file}: put it into a folder {self.name} and let "
+                f"EVENTSPACE_DATA name the folder around it. It is from {self.page}{self.how}"
+            )
+        self._fetch(places[-1])
+        if not (places[-1] / file).is_file():
+            raise FileNotFoundError(f"There is no {file} in what {self.url} gave.")
+        return places[-1] / file
+
+    def _fetch(self, folder: Path) -> None:
+        assert self.url is not None
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as temporary:
+            whole = Path(temporary) / PurePosixPath(self.url).name
+            try:
+                download(self.url, whole, self.name)
+            except (urllib.error.URLError, TimeoutError) as error:
+                reason = getattr(error, "reason", error)
+                raise FileNotFoundError(
+                    f"{self.name} could not be fetched from {self.url} ({reason}): get it from "
+                    f"{self.page}, put its files into a folder {self.name}, and let "
+                    "EVENTSPACE_DATA name the folder around it."
+                ) from error
+            kind, expected = self.checksum.split(":")
+            found = hashlib.new(kind, whole.read_bytes(), usedforsecurity=False).hexdigest()
+            if found != expected:
+                raise ValueError(
+                    f"What {self.url} gave is not what was expected: its {kind} is {found}, not "
+                    f"{expected}. Nothing was kept."
+                )
+            if zipfile.is_zipfile(whole):
+                unpack_flat(whole, folder)
+            else:
+                shutil.move(whole, folder / whole.name)
+
+
+def cache() -> Path:
+    """Where what was fetched is kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "eventspace"
+
+
+def download(url: str, to: Path, title: str) -> None:
+    """Fetch one file, with a progress bar."""
+    with urllib.request.urlopen(url, timeout=30) as answer, to.open("wb") as file:
+        size = int(answer.headers.get("Content-Length") or 0)
+        with bar(f"fetch {title}, bytes", size, None) as update:
+            done = 0
+            while chunk := answer.read(CHUNK):
+                file.write(chunk)
+                done += len(chunk)
+                update(done, "")
+
+
+def unpack_flat(archive: Path, folder: Path) -> None:
+    """All files of an archive, without the folders they are in."""
+    with zipfile.ZipFile(archive) as packed:
+        for member in packed.infolist():
+            name = PurePosixPath(member.filename).name
+            if not member.is_dir():
+                with packed.open(member) as read, (folder / name).open("wb") as written:
+                    shutil.copyfileobj(read, written)

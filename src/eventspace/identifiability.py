@@ -1,0 +1,156 @@
+"""Whether the events of a model are the only ones that explain it, and whether they come back.
+
+Let P = theta psi', users x items, with PMFs in the rows of theta and the events' profiles, which
+items come true in each, in the columns of psi. Whoever knew P alone would find the same events, up
+to their order, if
+
+1. the profiles are affinely independent: no event is a mixture of others, so that theta is unique
+   given psi; that needs at least as many distinct sets of items as there are events, less one;
+2. the PMFs span all mixtures: theta has full rank, so that the affine hull of the profiles is that
+   of P's rows;
+3. no other vertex of the cube {0, 1}^items lies in that hull: every explanation with as many
+   events then has these profiles.
+
+The third is certain if each event has an item that comes true in it alone (the model is separable);
+otherwise the 2^(D - 1) candidates are looked through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.utils.validation import check_is_fitted
+
+from eventspace.baselines.vertices import affine_hull, nearest_vertices
+from eventspace.codes import pack
+from eventspace.inclusion import Classes, below
+
+Floats = NDArray[np.float64]
+Bits = NDArray[np.bool_]
+
+MOST_EVENTS = 21  # beyond it the candidates are not looked through
+SPANNED = 1e-6  # a singular value of the PMFs below this part of the greatest is none
+IN_THE_HULL = 1e-9  # a squared distance
+
+
+class Identifiability(NamedTuple):
+    """What `identifiability` found. Events that never occur are left aside."""
+
+    n_events: int
+    n_sets: int  # distinct sets of items
+    independent: bool  # 1: no event is a mixture of others
+    spanned: bool  # 2: the PMFs span all mixtures
+    separable: bool  # each event has an item of its own
+    alone: bool | None  # 3: no other vertex in the hull; None: too many events to say
+
+    @property
+    def unique(self) -> bool | None:
+        """Whether the events are the only ones, up to their order; None if that is not known."""
+        if not (self.independent and self.spanned):
+            return False
+        return self.alone
+
+    def __str__(self) -> str:
+        said = {True: "yes", False: "no", None: f"not known (over {MOST_EVENTS} events)"}
+        return (
+            f"{self.n_events} events that occur, {self.n_sets} distinct sets of items\n"
+            f"  no event is a mixture of others   {said[self.independent]}\n"
+            f"  PMFs span all mixtures            {said[self.spanned]}\n"
+            f"  each event has its own item       {said[self.separable]}\n"
+            f"  no other events would do          {said[self.alone]}\n"
+            f"  unique up to order                {said[self.unique]}"
+        )
+
+
+def identifiability(model: Any) -> Identifiability:
+    """Whether the chances of a fitted model have no other explanation with as many events.
+
+    This speaks of the model's own chances, all of them known exactly: what is missing or noisy in
+    the data only makes it harder. `stability` shows what the data bear out.
+    """
+    check_is_fitted(model)
+    space = model.order().space
+    occurring = space.pmf.max(axis=0) > 0
+    rated = space.ratings > 0
+    profiles = np.unique(model.indicators_[rated][:, occurring], axis=0).astype(np.float64)
+    pmf = space.pmf[:, occurring]
+    n_events = pmf.shape[1]
+    hull = affine_hull(profiles.T, n_events)
+    independent = len(hull.chosen) == n_events - 1
+    sizes = np.linalg.svd(pmf, compute_uv=False)
+    spanned = len(pmf) >= n_events and bool(sizes[-1] > SPANNED * sizes[0])
+    own = profiles.sum(axis=1) == 1
+    separable = bool((profiles[own].any(axis=0)).all())
+    alone: bool | None = separable or None
+    if not separable and independent and n_events <= MOST_EVENTS:
+        _, distance = nearest_vertices(hull, n_events + 1)
+        alone = bool(len(distance) <= n_events or distance[n_events] > IN_THE_HULL)
+    return Identifiability(n_events, len(profiles), independent, spanned, separable, alone)
+
+
+def match_events(indicators: Bits, others: Bits) -> NDArray[np.int64]:
+    """The order of the events of ``others`` in which most bits agree (the Hungarian method).
+
+    ``others[:, match_events(indicators, others)]`` is to be compared with ``indicators``.
+    """
+    if indicators.shape != others.shape:
+        raise ValueError(
+            f"Indicators of shapes {indicators.shape} and {others.shape} cannot be matched: as "
+            "many items and events are needed in both."
+        )
+    a, b = indicators.astype(np.float64), others.astype(np.float64)
+    agreement = a.T @ b + (1 - a).T @ (1 - b)
+    _, match = linear_sum_assignment(agreement, maximize=True)
+    return np.asarray(match)
+
+
+class Stability(NamedTuple):
+    """What `stability` found: means over all pairs of models, one is perfect."""
+
+    bits: float  # the part of the items' bits that agree after events are matched
+    pmf: float  # one less half the distance (total variation) of PMFs, matched likewise
+    order: float  # inclusions that both have, over those that either has; needs no matching
+    n_models: int
+
+
+def stability(models: Sequence[Any]) -> Stability:
+    """How much fits of the same data agree: restarts, resamples, other seeds.
+
+    The models need the same users and items, and as many events each. Items without ratings are
+    left aside. An order of inclusions that comes back is worth more than bits that do: rules are
+    read from it, and it does not depend on the names of events.
+    """
+    if len(models) < 2:
+        raise ValueError(f"Stability is that of several models, {len(models)} were given.")
+    first = models[0]
+    for model in models:
+        check_is_fitted(model)
+        same = np.array_equal(model.user_ids_, first.user_ids_)
+        if not (same and np.array_equal(model.item_ids_, first.item_ids_)):
+            raise ValueError("The models were not fitted to the same users and items.")
+    rated = np.diff(first.observations_.by_item.ptr) > 0
+    bits = [model.indicators_[rated].astype(bool) for model in models]
+    found = [_agreement(bits[a], models[a].pmf_, bits[b], models[b].pmf_)
+             for a, b in combinations(range(len(models)), 2)]  # fmt: skip
+    same_bits, same_pmf, same_order = np.mean(found, axis=0).tolist()
+    return Stability(same_bits, same_pmf, same_order, len(models))
+
+
+def _agreement(bits: Bits, pmf: Floats, others: Bits, other_pmf: Floats) -> tuple[float, ...]:
+    match = match_events(bits, others)
+    same_bits = float((bits == others[:, match]).mean())
+    distance = 0.5 * np.abs(pmf - other_pmf[:, match]).sum(axis=1).mean()
+    one, two = n_inclusions(bits), n_inclusions(others)
+    both = n_inclusions(np.hstack([bits, others]))  # inside in one and in the other
+    return same_bits, float(1.0 - distance), both / max(one + two - both, 1)
+
+
+def n_inclusions(bits: Bits) -> int:
+    """How many ordered pairs of different items are such that one's set lies inside the other's."""
+    classes = Classes(pack(bits))
+    return int((below(classes) * classes.sizes).sum()) - len(bits)
