@@ -33,17 +33,17 @@ def movielens_100k(split: int = 4) -> tuple[Ratings, Ratings]:
         pd.read_csv(folder("movielens-100k") / f"u{split}.{part}", sep="\t", header=None)
         for part in ("base", "test")
     )
-    return _ratings(base), _ratings(test)
+    return as_ratings(base), as_ratings(test)
 
 
 def movielens_1m() -> Ratings:
     """All of MovieLens 1M, in the order of the file."""
-    return _ratings(pd.read_parquet(folder("movielens-1m") / "ratings.parquet"))
+    return as_ratings(pd.read_parquet(folder("movielens-1m") / "ratings.parquet"))
 
 
 def movielens_small() -> Ratings:
     """MovieLens latest-small: half stars from 0.5 to 5."""
-    return _ratings(pd.read_csv(folder("movielens-latest-small") / "ratings.csv"))
+    return as_ratings(pd.read_csv(folder("movielens-latest-small") / "ratings.csv"))
 
 
 def house_votes() -> Ratings:
@@ -63,13 +63,13 @@ def links() -> Ratings:
     """How much of what a mote of the Intel lab sends reaches another; not what reaches itself."""
     path = folder("intel-lab-connectivity") / "connectivity.txt"
     frame = pd.read_csv(path, sep=r"\s+", header=None).dropna()
-    return _ratings(frame[frame[0] != frame[1]])
+    return as_ratings(frame[frame[0] != frame[1]])
 
 
 def observed(table: NDArray[np.float64]) -> Ratings:
     """The entries of a table, users x items, that are not NaN."""
     users, items = np.nonzero(~np.isnan(table))
-    return _ratings(pd.DataFrame({"user": users, "item": items, "value": table[users, items]}))
+    return as_ratings(pd.DataFrame({"user": users, "item": items, "value": table[users, items]}))
 
 
 def random_split(ratings: Ratings, share: float = 0.8, seed: int = 0) -> tuple[Ratings, Ratings]:
@@ -125,6 +125,7 @@ def generated(
     return ratings
 
 
-def _ratings(frame: pd.DataFrame) -> Ratings:
+def as_ratings(frame: pd.DataFrame) -> Ratings:
+    """The first three columns: user, item, value."""
     users, items, values = (frame.iloc[:, k].to_numpy() for k in range(3))
     return Ratings(users.astype(np.int32), items.astype(np.int32), values.astype(np.float32))

@@ -22,7 +22,7 @@ def main() -> None:
     if unknown := set(chosen.names) - set(page.EXPERIMENTS):
         raise SystemExit(f"{', '.join(sorted(unknown))}: not one of {', '.join(page.EXPERIMENTS)}.")
     names = chosen.names or list(page.EXPERIMENTS)
-    movielens.ready()
+    movielens.split()
     place = record.Place(chosen.quick)
     begun = time.perf_counter()
     with bar("reproduce", len(names), None) as update:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
 import re
 import urllib.error
 import urllib.request
-import zipfile
 
 import numpy as np
 import pytest
@@ -147,34 +144,12 @@ def test_the_printed_step_does_not_converge() -> None:
 
 def test_without_data_one_line_says_what_to_do(tmp_path, monkeypatch) -> None:
     monkeypatch.delenv("EVENTSPACE_DATA", raising=False)
-    monkeypatch.setattr(movielens, "DOWNLOADS", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(urllib.request, "urlopen", offline)
-    with pytest.raises(SystemExit, match="set EVENTSPACE_DATA to a folder") as caught:
-        movielens.ready.__wrapped__()
+    with pytest.raises(SystemExit, match="movielens-100k could not be fetched") as caught:
+        movielens.split()
     assert "\n" not in str(caught.value)
-    monkeypatch.setenv("EVENTSPACE_DATA", str(tmp_path))
-    with pytest.raises(SystemExit, match="has no movielens-100k"):
-        movielens.ready.__wrapped__()
 
 
-def test_a_download_is_checked_and_unpacked(tmp_path, monkeypatch) -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("ml-100k/", "")
-        archive.writestr("ml-100k/u4.base", "1\t2\t5\t0\n")
-    content = packed.getvalue()
-    monkeypatch.delenv("EVENTSPACE_DATA", raising=False)
-    monkeypatch.setattr(movielens, "DOWNLOADS", tmp_path)
-    monkeypatch.setattr(urllib.request, "urlopen", lambda url, timeout: io.BytesIO(content))
-    with pytest.raises(SystemExit, match="it is not used"):
-        movielens.ready.__wrapped__()
-    assert not list(tmp_path.iterdir())
-    monkeypatch.setattr(movielens, "MD5", hashlib.md5(content).hexdigest())
-    monkeypatch.setenv("EVENTSPACE_DATA", "")  # so that it is put back afterwards
-    movielens.ready.__wrapped__()
-    assert (tmp_path / "movielens-100k" / "u4.base").read_text() == "1\t2\t5\t0\n"
-    assert os.environ["EVENTSPACE_DATA"] == str(tmp_path)
-
-
-def offline(url: str, timeout: float) -> io.BytesIO:
+def offline(url: str, timeout: float) -> None:
     raise urllib.error.URLError("no network")
