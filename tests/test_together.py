@@ -6,7 +6,9 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import wait
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from eventspace import together
 from eventspace.together import run_together
@@ -53,3 +55,20 @@ def test_an_interrupt_leaves_what_has_not_begun(monkeypatch: pytest.MonkeyPatch)
         run_together("tasks", [counting(done, k, 200) for k in range(20)], 200, 2, False)
     assert sum(count > 0 for count in done) == 2
     assert sum(done) < 40
+
+
+def test_blas_has_one_thread_meanwhile_and_its_own_afterwards() -> None:
+    def threads() -> set[int]:
+        np.ones((2, 2)) @ np.ones((2, 2))
+        return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+
+    seen: list[set[int]] = []
+
+    def task() -> Iterator[int]:
+        seen.append(threads())
+        yield 1
+
+    with threadpool_limits(2, user_api="blas"):
+        run_together("blas", [task(), task()], 1, 2, False)
+        assert seen == [{1}, {1}]
+        assert threads() == {2}

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Event as Signal
 
+from threadpoolctl import threadpool_limits
+
 from eventspace.progress import bar
 
 
@@ -15,7 +17,8 @@ def run_together(
     """Run tasks to their ends, several at a time; Ctrl-C or an error in one stops them all.
 
     A task yields how many of its ``length`` steps are done. Each has to keep to itself, so that the
-    result does not depend on the number of threads.
+    result does not depend on the number of threads. Meanwhile BLAS has one thread: on matrices
+    as small as these its own would mostly wait for each other, and for the tasks'.
     """
     stop, done = Signal(), [0] * len(tasks)
 
@@ -27,6 +30,7 @@ def run_together(
                 return
 
     with (
+        threadpool_limits(1, user_api="blas"),
         bar(title, length * len(tasks), show) as update,
         ThreadPoolExecutor(min(n_threads, len(tasks))) as pool,
     ):
