@@ -18,8 +18,8 @@ from benchmarks.timing import PAGE, publish, save, table
 from eventspace import KolmogorovEnsemble, KolmogorovPosterior
 
 SPLIT = 1
-CHAINS = (1, 2, 4, 8, 16, 32)
-SWEEPS = ((20, 30), (40, 60), (100, 150), (200, 300), (400, 600))  # warm-up, draws
+CHAINS = (1, 2, 4, 8, 16)
+SWEEPS = ((20, 30), (40, 60), (100, 150), (200, 300))  # warm-up, draws
 MODELS = (2, 4, 8, 16)
 SHOWN = ("Surprise SVD, tuned", SVDPP, "Cornac MF, tuned")
 WANTED = 0.903
@@ -27,8 +27,8 @@ FIGURE = PAGE.parent / "images" / "accuracy_time.png"
 
 ENSEMBLE, MORE, LONGER = "ensemble, models", "posterior, chains", "posterior, sweeps"
 LOOKS = {  # label, colour (Okabe and Ito's), mark, place of the numbers
-    MORE: ("posterior, 1 to 32 chains", "#0072B2", "o", (-9, -12)),
-    LONGER: ("posterior of four chains, 50 to 1,000 sweeps", "#009E73", "s", (12, 6)),
+    MORE: ("posterior, 1 to 16 chains", "#0072B2", "o", (-9, -12)),
+    LONGER: ("posterior of four chains, 50 to 500 sweeps", "#009E73", "s", (12, 6)),
     ENSEMBLE: ("ensemble, 2 to 16 models", "#D55E00", "^", (10, 6)),
 }
 GREY = "0.35"
