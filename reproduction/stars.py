@@ -27,11 +27,10 @@ from eventspace.baselines import (
     BinaryFactorization,
     HypercubeModel,
     ItemKMeans,
-    OneHotModel,
 )
 from reproduction import movielens
 from reproduction.record import Figures, Say, alone
-from reproduction.table2 import baseline, choose, choose_km, km
+from reproduction.table2 import baseline, choose, choose_km, km, one_hot
 
 TITLE = "Table 2 in stars"
 SPLIT = "u1 to u5"
@@ -85,14 +84,14 @@ def fitted_here(train: Ratings, quick: bool) -> dict[str, Callable[[], tuple[Pre
         choice = choose_km(n_events, parts, quick)
         return of_fifths(km(n_events, choice, train, 0)), _shown(choice)
 
-    def other(kind: type) -> tuple[Predict, str]:
+    def other(kind: Any) -> tuple[Predict, str]:
         fit = baseline(kind)
         choice = choose(fit, n_events, penalties, parts, 1)
         return of_fifths(fit(n_events, choice, train, 0)), _shown(choice)
 
     return {
         "bias": lambda: (of_fifths(BiasModel().fit(whole)), ""),
-        "one-hot": lambda: other(OneHotModel),
+        "one-hot": lambda: other(one_hot),
         "K-means": lambda: other(ItemKMeans),
         "BMF": lambda: (of_fifths(BinaryFactorization(8).fit(whole)), "n_events=8"),
         "NNM": lambda: other(HypercubeModel),

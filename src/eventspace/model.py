@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eventspace import settings
 from eventspace.codes import WORD, pack, unpack
+from eventspace.constraints import Given, given_indicators, given_start, read_given
 from eventspace.descent import Descent, descend, new_pmfs, population_centre, random_start
 from eventspace.engines.cpu import CPU, Pmfs
 from eventspace.entries import Entries
@@ -47,11 +48,14 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
     pmf_prior : {"mean", "zero"}, default "mean"
         Draw PMFs towards the population's mean, or towards zero (so to the uniform one), as the
         paper does.
+    indicators : {"free", "shared", "one-hot"}, default "free"
+        What an item's set may be: any, the same for all items (random variables with a common
+        support), or one event (K-means of the items, with a PMF for the centres).
     indicator_penalty : float, default 0.0
         mu: the cost of each event in an item's set.
     indicator_solver : {"exact", "sdr", "local"} or a solver, default "exact"
         ``Exact(node_budget)``, ``SDR(n_roundings)`` and ``Local(n_starts)`` of
-        ``eventspace.indicators`` set the details.
+        ``eventspace.indicators`` set the details. One-hot sets are compared, all of them.
     pmf_solver : {"pairwise", "frank-wolfe"} or a solver, default "pairwise"
         "frank-wolfe" is the paper's procedure with its own step, which hardly converges: it is
         there for comparison. ``FrankWolfe(step)`` of ``eventspace.pmf`` has better steps, "jaggi"
@@ -76,7 +80,7 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
     ----------
     pmf_ : array of users x events
         theta. A user without ratings has the mean PMF of the others. The events are numbered by
-        their mass in the population, the heaviest first.
+        their mass in the population, the heaviest first, or as they were given.
     codes_ : uint64 array of items x words
         psi, packed 64 events a word; ``indicators_`` is the same as bools.
     observations_ : Observations
@@ -95,6 +99,8 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         Whether the cost stood still before ``n_iter`` iterations were done.
     interrupted_ : bool
         Whether Ctrl-C ended the descent.
+    given_ : {"pmf", "indicators"} or None
+        The side that was given to :meth:`fit`, and not learnt.
     loss_ : float or None
         Of a model that an average was compressed to: the root mean square of the difference
         between its predictions and those of the average.
@@ -102,7 +108,7 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
 
     # what a file holds of a fit, beside its parameters and observations
     _SAVED_ARRAYS = ("pmf_", "codes_", "history_", "proved_", "gap_")
-    _SAVED_NUMBERS = ("error_", "converged_", "interrupted_", "n_iter_", "loss_")
+    _SAVED_NUMBERS = ("error_", "converged_", "interrupted_", "n_iter_", "loss_", "given_")
 
     def __init__(
         self,
@@ -110,6 +116,7 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         *,
         pmf_penalty: float = 1.0,
         pmf_prior: str = "mean",
+        indicators: str = "free",
         indicator_penalty: float = 0.0,
         indicator_solver: Any = "exact",
         pmf_solver: Any = "pairwise",
@@ -124,6 +131,7 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         self.n_events = n_events
         self.pmf_penalty = pmf_penalty
         self.pmf_prior = pmf_prior
+        self.indicators = indicators
         self.indicator_penalty = indicator_penalty
         self.indicator_solver = indicator_solver
         self.pmf_solver = pmf_solver
@@ -135,17 +143,29 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn PMFs and indicators from a table of chances.
+    def fit(self, X: Any, y: Any = None, *, pmf: Any = None, indicators: Any = None) -> Self:
+        """Learn PMFs and indicators from a table of chances, or one of them given the other.
 
-        ``X`` is an :class:`Observations` or anything that ``Observations.of`` reads: a long or wide
-        DataFrame, an array with NaN for missing, a sparse matrix, ``(users, items, values)``, or
-        the path of a CSV or Parquet file. ``y`` is ignored.
+        Parameters
+        ----------
+        X : table
+            An :class:`Observations` or anything that ``Observations.of`` reads: a long or wide
+            DataFrame, an array with NaN for missing, a sparse matrix, ``(users, items, values)``,
+            or the path of a CSV or Parquet file.
+        y : ignored
+        pmf : table of users x events, optional
+            Known PMFs, such as measured mixtures: they are kept, and only indicators are learnt.
+        indicators : table of items x events, optional
+            Known indicators, zeros and ones, such as a reference: they are kept, and only PMFs are
+            learnt. Given tables have their ids in the index or in the first column; the rows of an
+            array are in the order of first appearance in ``X``.
         """
         engine = settings.checked_engine(self)
         observations = to_learn_from(X)
+        given = read_given(observations, pmf, indicators, self.n_events)
+        engine = given.engine(engine)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        starts, n_starts = self._starts(observations, rng)
+        starts, n_starts = self._starts(observations, given, rng)
         best: Descent | None = None
         with bar("fit", self.n_iter * n_starts, self.verbose) as update:
             for k, start in enumerate(starts):
@@ -170,14 +190,16 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
             raise KeyboardInterrupt  # there is no model so far
         if descent.interrupted:
             warnings.warn("interrupted: this is the model so far", stacklevel=2)
-        self._keep(observations, best)
+        self._keep(observations, best, given.side)
         self.interrupted_ = descent.interrupted
         return self
 
     def _starts(
-        self, observations: Observations, rng: np.random.Generator
+        self, observations: Observations, given: Given, rng: np.random.Generator
     ) -> tuple[Iterable[Descent], int]:
-        """Where to begin: the last fit, or random PMFs, drawn when they are needed."""
+        """Where to begin: what is given, the last fit, or random PMFs, drawn when needed."""
+        if given.side is not None:
+            return [given_start(observations, given, self.n_events)], 1
         if self.warm_start and hasattr(self, "pmf_"):
             before = self.observations_
             if (
@@ -192,11 +214,13 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         draws = (random_start(observations, self.n_events, rng) for _ in range(int(n_init)))
         return draws, int(n_init)
 
-    def _keep(self, observations: Observations, descent: Descent) -> None:
+    def _keep(self, observations: Observations, descent: Descent, given: str | None = None) -> None:
         rated = np.diff(observations.by_user.ptr) > 0
         mass = population_centre(descent.pmf, rated, "mean")
-        descent.pmf[~rated] = mass
-        heaviest = np.argsort(-mass, kind="stable")
+        if given != "pmf":
+            descent.pmf[~rated] = mass
+        heaviest = np.argsort(-mass, kind="stable") if given is None else np.arange(len(mass))
+        self.given_ = given
         self.observations_ = observations
         self.pmf_ = np.ascontiguousarray(descent.pmf[:, heaviest])
         self.codes_ = pack(unpack(descent.codes[:, None], len(mass))[:, heaviest])
@@ -221,7 +245,7 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         if not np.isin(psi, (0, 1)).all():
             raise ValueError("indicators must be 0 or 1.")
         model = cls(n_events=theta.shape[1])
-        model.observations_ = observations
+        model.observations_, model.given_ = observations, None
         model.pmf_, model.codes_ = theta, pack(psi.astype(np.bool_))
         model.error_ = squared_error(observations, theta, model.indicators_)
         model.history_, model.n_iter_ = np.array([model.error_]), 1
@@ -251,22 +275,26 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
 
         Each entry needs a new user and a known item, or a known user and a new item. A new user is
         one convex solve, a new item one binary one. A known item that nobody had rated is solved
-        as a new one, once its new raters are.
+        as a new one, once its new raters are, unless its indicator was given.
         """
         check_is_fitted(self)
         engine, new = self._engine(), news(self.observations_, X)
+        items = new.items
+        if self.given_ == "indicators":
+            items = items[items >= len(self.codes_)]
         users = self._solve_pmfs(new.entries.by_user.rows(new.n_users))
         pmf = np.vstack([self.pmf_, users.pmf])
         n_more = new.merged.n_items - len(self.codes_)
-        codes = np.append(self.codes_[:, 0], np.zeros(n_more, dtype=np.uint64))
+        first = self.codes_[0, 0] if self.indicators == "shared" else np.uint64(0)
+        codes = np.append(self.codes_[:, 0], np.full(n_more, first))
         proved = np.append(self.proved_, np.zeros(n_more, dtype=np.bool_))
-        items = engine.update_indicators(
-            new.entries.by_item.taken(new.items),
+        found = engine.update_indicators(
+            new.entries.by_item.taken(items),
             pmf,
-            codes[new.items],
-            streams(np.random.default_rng(0), len(new.items)),
+            codes[items],
+            streams(np.random.default_rng(0), len(items)),
         )
-        codes[new.items], proved[new.items] = items.codes, items.proved
+        codes[items], proved[items] = found.codes, found.proved
 
         self.pmf_, self.codes_, self.proved_ = pmf, codes[:, None], proved
         self.gap_ = np.append(self.gap_, users.gap)
@@ -283,7 +311,8 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
                 f" a solve has at most {WORD}. Do it with the average that it was made of, or with "
                 f"its to_model(n_events={WORD})."
             )
-        return settings.checked_engine(self)
+        engine = settings.checked_engine(self)
+        return given_indicators(engine) if self.indicators == "shared" else engine
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file: parameters, PMFs, codes, ids, scale and observations."""

@@ -195,7 +195,7 @@ class Prediction:
         """psi of some items as numbers, with the mean indicator for those without ratings."""
         indicators = self._indicators_of(items).astype(np.float64)
         unrated = np.diff(self.observations_.by_item.ptr)[items] == 0
-        if unrated.any():
+        if unrated.any() and getattr(self, "given_", None) != "indicators":
             indicators[unrated] = self.indicator_mean_
         return indicators
 
@@ -248,9 +248,19 @@ def checked_parts(
         wanted = (rows, theta.shape[-1])
         if part.shape != wanted:
             raise ValueError(f"{name} has the shape {part.shape}; {wanted} is wanted.")
-    if (theta < 0).any() or not np.allclose(theta.sum(axis=1), 1, rtol=0, atol=1e-6):
-        raise ValueError("Each row of pmf must be non-negative and add up to 1.")
+    check_pmf(theta)
     return theta, psi
+
+
+def check_pmf(pmf: Floats) -> None:
+    """Refuse rows that are no distributions."""
+    wrong = (pmf < 0).any(axis=1) | (np.abs(pmf.sum(axis=1) - 1) > 1e-6)
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise ValueError(
+            f"Each row of pmf must be non-negative and add up to 1: row {k} adds up to "
+            f"{pmf[k].sum():.6g}, and its least number is {pmf[k].min():.6g}."
+        )
 
 
 def positions(

@@ -24,6 +24,7 @@ class Proving(Reasoning):
     """Rules from the sets of a model, with evidence from its observations or others."""
 
     verbose: bool | None
+    given_: str | None
 
     def rules(
         self,
@@ -182,6 +183,11 @@ class Proving(Reasoning):
 
     def _other_fits(self, n: int) -> list[Codes]:
         """The items' sets in n fits from other starts, without events that carry no mass."""
+        if n and self.given_ is not None:
+            raise ValueError(
+                f"restarts={n} would learn the {self.given_} that were given to this fit: there "
+                "is nothing random about it, and restarts=0 is right."
+            )
         fits = []
         with bar("restarts", n, self.verbose) as update:
             for k in range(n):

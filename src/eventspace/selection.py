@@ -52,6 +52,8 @@ class KolmogorovModelCV(KolmogorovModel):
         "auto": 640, 320, 160 and so on, until two in a row are no better than the best.
     pmf_prior : {"mean", "zero"} or both, default "mean"
         As in :class:`KolmogorovModel`.
+    indicators : {"free", "shared", "one-hot"}, default "free"
+        As in :class:`KolmogorovModel`.
     indicator_penalty : float or sequence of them, default (0.0, 0.2)
         As in :class:`KolmogorovModel`.
     cv : int, float or "auto", default "auto"
@@ -87,6 +89,7 @@ class KolmogorovModelCV(KolmogorovModel):
         *,
         pmf_penalty: Any = "auto",
         pmf_prior: Any = "mean",
+        indicators: str = "free",
         indicator_penalty: Any = (0.0, 0.2),
         cv: int | float | str = "auto",
         indicator_solver: Any = "exact",
@@ -101,6 +104,7 @@ class KolmogorovModelCV(KolmogorovModel):
         self.n_events = n_events
         self.pmf_penalty = pmf_penalty
         self.pmf_prior = pmf_prior
+        self.indicators = indicators
         self.indicator_penalty = indicator_penalty
         self.cv = cv
         self.indicator_solver = indicator_solver
@@ -112,7 +116,7 @@ class KolmogorovModelCV(KolmogorovModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]  # neither side is given
         """Choose the parameters on held-out entries of a table, and refit on all of it.
 
         ``X`` is whatever :meth:`KolmogorovModel.fit` takes. ``y`` is ignored.
@@ -157,7 +161,15 @@ class KolmogorovModelCV(KolmogorovModel):
 
     def _model(self, seed: int, *chosen: Any) -> KolmogorovModel:
         """A model with these of the parameters that are chosen, and the others as they are."""
-        names = ("indicator_solver", "pmf_solver", "n_iter", "tol", "n_init", "n_jobs")
+        names = (
+            "indicators",
+            "indicator_solver",
+            "pmf_solver",
+            "n_iter",
+            "tol",
+            "n_init",
+            "n_jobs",
+        )
         return KolmogorovModel(
             **{name: getattr(self, name) for name in names},
             **dict(zip(CHOSEN, chosen, strict=True)),

@@ -6,10 +6,12 @@ from typing import Any
 
 from eventspace import indicators, pmf
 from eventspace.codes import WORD
+from eventspace.constraints import Shared
 from eventspace.engines.cpu import CPU, count_threads
 from eventspace.parameters import check_choice, check_number, check_whole, is_whole
 
 PRIORS = ("mean", "zero")
+INDICATORS = ("free", "shared", "one-hot")
 
 
 def checked_engine(model: Any) -> CPU:
@@ -22,7 +24,9 @@ def checked_engine(model: Any) -> CPU:
     check_number("indicator_penalty", model.indicator_penalty)
     check_number("tol", model.tol)
     check_choice("pmf_prior", model.pmf_prior, PRIORS)
-    return CPU(
+    check_choice("indicators", model.indicators, INDICATORS)
+    kind = Shared if model.indicators == "shared" else CPU
+    return kind(
         indicator_solver(model),
         _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS),
         float(model.indicator_penalty),
@@ -41,7 +45,8 @@ def checked_threads(model: Any) -> int:
 
 def indicator_solver(model: Any) -> Any:
     """The solver of a model's indicator step."""
-    return _solver("indicator_solver", model.indicator_solver, indicators.SOLVERS)
+    solver = _solver("indicator_solver", model.indicator_solver, indicators.SOLVERS)
+    return indicators.OneHot() if model.indicators == "one-hot" else solver
 
 
 def _solver(name: str, value: Any, solvers: dict[str, Any]) -> Any:

@@ -6,30 +6,34 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from eventspace import Observations
-from eventspace.baselines import ItemKMeans, OneHotModel
-from eventspace.baselines.clusters import Means, OneHot, clusters, one_hot
+from eventspace import KolmogorovModel, Observations
+from eventspace.baselines import ItemKMeans
+from eventspace.baselines.clusters import Means
+from eventspace.indicators.one_hot import OneHot, event_of, one_hot
 from tests import naive
 from tests.kernels.instances import items
 
 
 def test_codes_of_clusters_go_there_and_back() -> None:
     labels = np.array([0, 1, 5, 63, 31])
-    np.testing.assert_array_equal(clusters(one_hot(labels)), labels)
+    np.testing.assert_array_equal(event_of(one_hot(labels)), labels)
     assert one_hot(labels).tolist() == [1, 2, 32, 1 << 63, 1 << 31]
 
 
 @pytest.mark.parametrize("n_events", [1, 2, 5])
 def test_the_one_hot_step_takes_the_best_cluster_and_keeps_the_old_one_of_equals(n_events) -> None:
     for name, (S, v, energy) in items(n_events, seed=n_events):
-        costs = [naive.g(S, v, e) for e in np.eye(n_events)]
+        costs = [naive.g(S, v, e) + energy for e in np.eye(n_events)]
+        empty = np.zeros(1, dtype=np.uint64)
+        OneHot()(S[None], v[None], np.array([energy]), empty, empty)
+        assert costs[event_of(empty)[0]] == min(costs), name
         for label in range(n_events):
             codes = one_hot(np.array([label]))
             cost, proved = OneHot()(S[None], v[None], np.array([energy]), codes, codes)
             assert proved[0]
             assert cost[0] == pytest.approx(min(costs), rel=1e-9, abs=1e-12), name
             if costs[label] == min(costs):
-                assert clusters(codes)[0] == label, name
+                assert event_of(codes)[0] == label, name
 
 
 def test_a_user_without_ratings_in_a_cluster_has_their_own_mean_there() -> None:
@@ -104,10 +108,12 @@ def test_one_hot_is_not_k_means_but_k_means_with_numbers_that_add_up_to_one() ->
             Q, r, e = naive.sums(psi, np.arange(5), p, np.ones(5))
             cost += naive.simplex_minimum(Q, r) + e
         best = min(best, cost)
-    model = OneHotModel(2, pmf_penalty=0.0, n_init=30, tol=0.0, random_state=0).fit(table)
+    model = KolmogorovModel(
+        2, indicators="one-hot", pmf_penalty=0.0, n_init=30, tol=0.0, random_state=0
+    ).fit(table)
     assert model.error_ == pytest.approx(best, rel=1e-4)
     np.testing.assert_allclose(model.pmf_.sum(axis=1), 1)
     assert model.indicators_.sum(axis=1).tolist() == [1] * 5
-    np.testing.assert_allclose(model.predict(), model.pmf_[:, model.labels_])
+    assert model.proved_.all()
     free = ItemKMeans(2, pmf_penalty=0.0, n_init=30, tol=0.0, random_state=0).fit(table)
     assert free.error_ < model.error_ - 0.1

@@ -19,7 +19,6 @@ from eventspace.baselines import (
     BinaryFactorization,
     HypercubeModel,
     ItemKMeans,
-    OneHotModel,
 )
 from eventspace.baselines.base import Alternating
 from eventspace.engines.cpu import CPU
@@ -30,7 +29,6 @@ EVERY = [
     BinaryFactorization(3, n_jobs=1),
     HypercubeModel(3, n_iter=3, n_jobs=1, random_state=0),
     ItemKMeans(3, n_iter=3, n_jobs=1, random_state=0),
-    OneHotModel(3, n_iter=3, n_jobs=1, random_state=0),
 ]
 every = pytest.mark.parametrize("baseline", EVERY, ids=lambda kind: type(kind).__name__)
 ALTERNATING = [kind for kind in EVERY if isinstance(kind, Alternating)]
@@ -60,7 +58,7 @@ def test_public_names() -> None:
         "transform",
         "user_ids_",
     }
-    more = {"ItemKMeans": {"labels_"}, "OneHotModel": {"labels_"}}
+    more = {"ItemKMeans": {"labels_"}}
     for kind in map(type, EVERY):
         own = {name for name in public(kind) if name in _declared(kind)}
         assert own == common | more.get(kind.__name__, set())
@@ -198,8 +196,8 @@ def test_an_interrupt_is_passed_on(ratings, baseline, monkeypatch) -> None:
     [
         (HypercubeModel(0), r"n_events=0 must be a whole number from 1 to 64"),
         (ItemKMeans(65), r"n_events=65 must be a whole number from 1 to 64"),
-        (OneHotModel(n_init=0), r"n_init=0 must be a whole number of at least 1"),
-        (OneHotModel(n_iter=0), r"n_iter=0 must be a whole number of at least 1"),
+        (ItemKMeans(n_init=0), r"n_init=0 must be a whole number of at least 1"),
+        (ItemKMeans(n_iter=0), r"n_iter=0 must be a whole number of at least 1"),
         (ItemKMeans(pmf_penalty=-1), r"pmf_penalty=-1 must be a finite number of at least 0"),
         (ItemKMeans(tol=-1.0), r"tol=-1.0 must be"),
         (ItemKMeans(n_jobs=0), r"n_jobs=0 must be"),

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eventspace.baselines.bias import BiasModel
-    from eventspace.baselines.clusters import ItemKMeans, OneHotModel
+    from eventspace.baselines.clusters import ItemKMeans
     from eventspace.baselines.factorization import BinaryFactorization
     from eventspace.baselines.hypercube import HypercubeModel
 
-__all__ = ["BiasModel", "BinaryFactorization", "HypercubeModel", "ItemKMeans", "OneHotModel"]
+__all__ = ["BiasModel", "BinaryFactorization", "HypercubeModel", "ItemKMeans"]
 
 _ROOMS = {
     "BiasModel": "bias",
     "BinaryFactorization": "factorization",
     "HypercubeModel": "hypercube",
     "ItemKMeans": "clusters",
-    "OneHotModel": "clusters",
 }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -100,11 +102,20 @@ class Alternating(Solved):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored."""
         engine, observations = self._engine(), to_learn_from(X)
+        return self._descend(observations, engine, partial(self._start, observations, engine))
+
+    def _descend(
+        self,
+        observations: Observations,
+        engine: CPU,
+        start: Callable[[np.random.Generator], Descent],
+    ) -> Self:
+        """Keep the best of the descents from ``n_init`` starts."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         best: Descent | None = None
         for _ in range(self.n_init):
             descent = descend(
-                self._start(observations, engine, rng),
+                start(rng),
                 observations,
                 engine,
                 prior="mean",

@@ -1,15 +1,16 @@
-"""K-means of the items, over what is observed, and its relative on the simplex.
+"""K-means of the items, over what is observed.
 
 An item is in one cluster: its indicator is one-hot, and p_ui is the user's number for that cluster.
 In K-means each of these numbers is free, and the mean of the user's ratings there. In the paper's
-special case of a Kolmogorov model they are a PMF, so that they add up to one: another problem.
-Items to clusters, then the users' numbers, is Lloyd's algorithm, and the model's own descent.
+special case, ``KolmogorovModel(indicators="one-hot")``, they are a PMF, so that they add up to one:
+another problem. Items to clusters, then the users' numbers, is Lloyd's algorithm, and the model's
+own descent.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,29 +18,10 @@ from numpy.typing import NDArray
 from eventspace.baselines.base import Alternating
 from eventspace.descent import Descent
 from eventspace.engines.cpu import CPU
+from eventspace.indicators.one_hot import OneHot, event_of, one_hot
 from eventspace.observations import Observations
-from eventspace.pmf import Pairwise
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.uint64]
-
-
-@dataclass(frozen=True)
-class OneHot:
-    """The indicator step over sets of one event: D costs, and the least of them."""
-
-    guarantee: ClassVar[str] = "exact"
-
-    def __call__(
-        self, S: Floats, v: Floats, energy: Floats, codes: Codes, seeds: NDArray[np.uint64]
-    ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Improve one-hot codes in place; return the cost of each row, and that it is least."""
-        costs = np.einsum("idd->id", S) - 2.0 * v
-        rows = np.arange(len(codes))
-        best, now = costs.argmin(axis=1), clusters(codes)
-        best = np.where(costs[rows, best] < costs[rows, now], best, now)
-        codes[:] = one_hot(best)
-        return costs[rows, best], np.ones(len(codes), dtype=np.bool_)
 
 
 @dataclass(frozen=True)
@@ -61,34 +43,7 @@ class Means:
         return np.einsum("ud,ud->u", pmf, weight * pmf - 2.0 * r), np.zeros(len(pmf))
 
 
-def one_hot(labels: NDArray[np.integer[Any]]) -> Codes:
-    """The codes of sets of one event."""
-    return np.left_shift(np.uint64(1), labels.astype(np.uint64))
-
-
-def clusters(codes: Codes) -> NDArray[np.int64]:
-    """The event of each one-hot code."""
-    return np.asarray(np.bitwise_count(codes - np.uint64(1)), dtype=np.int64)
-
-
-class _Clusters(Alternating):
-    """Items in one cluster each."""
-
-    def _start(self, observations: Observations, engine: CPU, rng: np.random.Generator) -> Descent:
-        """Items in clusters at random, and what the users make of these."""
-        codes = one_hot(rng.integers(self.n_events, size=observations.n_items))
-        mean = np.full(self.n_events, 1.0 / self.n_events)
-        pmf = np.tile(mean, (observations.n_users, 1))
-        solved = engine.update_pmfs(observations.by_user, pmf, codes, mean)
-        return Descent(solved.pmf, codes)
-
-    @property
-    def labels_(self) -> NDArray[np.int64]:
-        """The cluster of each item."""
-        return clusters(self.codes_[:, 0])
-
-
-class ItemKMeans(_Clusters):
+class ItemKMeans(Alternating):
     """K-means of the items, over the observed entries only.
 
     The centre of a cluster has a number for each user: the mean of the user's ratings in it, drawn
@@ -130,40 +85,15 @@ class ItemKMeans(_Clusters):
     def _solvers(self) -> tuple[OneHot, Means]:
         return OneHot(), Means()
 
+    def _start(self, observations: Observations, engine: CPU, rng: np.random.Generator) -> Descent:
+        """Items in clusters at random, and what the users make of these."""
+        codes = one_hot(rng.integers(self.n_events, size=observations.n_items))
+        mean = np.full(self.n_events, 1.0 / self.n_events)
+        pmf = np.tile(mean, (observations.n_users, 1))
+        solved = engine.update_pmfs(observations.by_user, pmf, codes, mean)
+        return Descent(solved.pmf, codes)
 
-class OneHotModel(_Clusters):
-    """A Kolmogorov model in which each item comes true in one event: K-means on the simplex.
-
-    Parameters
-    ----------
-    n_events : int, default 8
-        The number of events, 1 to 64.
-    pmf_penalty : float, default 1.0
-        How strongly each PMF is drawn to the population's mean, in ratings.
-    n_iter : int, default 20
-        The most iterations.
-    tol : float, default 1e-4
-        Stop when an iteration lowers the cost by less than this part of it.
-    n_init : int, default 1
-        Random starts, of which the one with the least cost is kept.
-    n_jobs : int or None, default -1
-        Threads; the result does not depend on it.
-    random_state : int, RandomState or None, default None
-        The same number gives the same model.
-
-    Attributes
-    ----------
-    pmf_ : array of users x events
-        The PMFs: p_ui = pmf_[u, labels_[i]].
-    labels_ : array of items
-        The event of each item.
-    history_ : array
-        The cost after each iteration: it never rises.
-    error_ : float
-        The (weighted) squared error over the observed entries.
-    observations_ : Observations
-        What was learnt from.
-    """
-
-    def _solvers(self) -> tuple[OneHot, Pairwise]:
-        return OneHot(), Pairwise()
+    @property
+    def labels_(self) -> NDArray[np.int64]:
+        """The cluster of each item."""
+        return event_of(self.codes_[:, 0])

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eventspace.baselines.base import Alternating
 from eventspace.baselines.box import Box
+from eventspace.constraints import read_given
 from eventspace.descent import Descent, random_start
 from eventspace.engines.cpu import CPU
-from eventspace.observations import Observations
+from eventspace.observations import Observations, to_learn_from
 from eventspace.pmf import Pairwise
 from eventspace.prediction import checked_parts
 
@@ -51,6 +52,8 @@ class HypercubeModel(Alternating):
         The PMFs.
     indicators_ : array of items x events
         psi, numbers from zero to one.
+    given_ : {"pmf", "indicators"} or None
+        The side that was given to :meth:`fit`, and not learnt.
     history_ : array
         The cost after each iteration: it never rises.
     error_ : float
@@ -81,6 +84,24 @@ class HypercubeModel(Alternating):
             random_state=random_state,
         )
         self.init = init
+
+    def fit(self, X: Any, y: Any = None, *, pmf: Any = None, indicators: Any = None) -> Self:
+        """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored.
+
+        Given PMFs (users x events) or indicators (items x events, numbers from 0 to 1) are kept,
+        and only the other side is learnt, as in ``KolmogorovModel.fit``.
+        """
+        self.given_ = None
+        if pmf is None and indicators is None:
+            return super().fit(X)
+        engine, observations = self._engine(), to_learn_from(X)
+        given = read_given(observations, pmf, indicators, self.n_events)
+        self.given_ = given.side
+        uniform = np.full((observations.n_users, self.n_events), 1.0 / self.n_events)
+        nothing = np.zeros((observations.n_items, self.n_events))
+        theta = uniform if given.pmf is None else given.pmf
+        psi = nothing if given.indicators is None else given.indicators
+        return self._descend(observations, given.engine(engine), lambda rng: Descent(theta, psi))
 
     def _solvers(self) -> tuple[Box, Pairwise]:
         return Box(), Pairwise()

@@ -8,8 +8,9 @@ everything is observed.
 
 from eventspace.indicators.exact import Exact
 from eventspace.indicators.local import Local
+from eventspace.indicators.one_hot import OneHot
 from eventspace.indicators.sdr import SDR
 
 SOLVERS = {"exact": Exact, "sdr": SDR, "local": Local}
 
-__all__ = ["SDR", "SOLVERS", "Exact", "Local"]
+__all__ = ["SDR", "SOLVERS", "Exact", "Local", "OneHot"]

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eventspace import KolmogorovModel, KolmogorovModelCV, Observations
+from eventspace.baselines import HypercubeModel
+from eventspace.datasets.generators import planted
+from eventspace.identifiability import identifiability
+from tests import naive
+
+
+@pytest.fixture
+def mixture():
+    """Forty users, thirty items, four events, no noise; a third of the entries are seen."""
+    made = planted(40, 30, 4, noise=0.0, per_item=14, random_state=3)
+    return made.table, made.truth["pmf"], made.truth["indicators"]
+
+
+def weighted(table: pd.DataFrame) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return table.assign(weight=rng.uniform(0.5, 2.0, len(table)))
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.3])
+@pytest.mark.parametrize("with_weights", [False, True])
+def test_a_shared_set_is_the_best_of_all_sets(mixture, penalty, with_weights) -> None:
+    """Each indicator step is the least over all sets, given the PMFs of the last fit."""
+    table = weighted(mixture[0]) if with_weights else mixture[0]
+    settings = {"pmf_penalty": 0.5, "indicator_penalty": penalty, "random_state": 0}
+    model = KolmogorovModel(3, indicators="shared", **settings, n_iter=40, tol=0.0).fit(table)
+    assert (model.codes_ == model.codes_[0]).all()
+    assert model.proved_.all()
+    assert (np.diff(model.history_) <= 1e-9).all()
+    u, _, p = model.observations_.coo()
+    w = model.observations_.by_user.weight if with_weights else np.ones(len(p))
+
+    def cost(psi):
+        error = np.square(model.pmf_[u] @ psi - p) @ w
+        return error + penalty * model.observations_.n_items * psi.sum()
+
+    best = min(cost(psi) for psi in naive.all_codes(3))
+    assert cost(model.indicators_[0].astype(float)) == pytest.approx(best, rel=1e-6)
+
+
+def test_a_shared_set_learns_the_mean_of_each_user_and_nothing_else() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.random((12, 7))
+    table[rng.random(table.shape) < 0.3] = np.nan
+    table[:, 0] = 0.5
+    seen = Observations.of(table, scale=(0, 1))
+    model = KolmogorovModel(3, indicators="shared", pmf_penalty=0.0, random_state=0).fit(seen)
+    means = np.nanmean(table, axis=1)
+    np.testing.assert_allclose(model.predict(), np.tile(means[:, None], 7), atol=1e-4)
+    assert identifiability(model).unique is False
+
+
+def test_a_sequence_of_random_variables_is_a_table_with_one_item() -> None:
+    p = np.array([0.1, 0.8, 0.35])
+    table = pd.DataFrame({"user": ["a", "b", "c"], "item": "rain", "value": p})
+    for n_events in (2, 3):  # "rain" and "no rain" are all that can be told apart
+        for indicators in ("free", "shared"):
+            model = KolmogorovModel(
+                n_events, indicators=indicators, pmf_penalty=0.0, random_state=0
+            ).fit(Observations.of(table, scale=(0, 1)))
+            np.testing.assert_allclose(model.predict()[:, 0], p, atol=1e-4)
+            assert identifiability(model).unique is (n_events == 2)
+
+
+def test_new_items_have_the_shared_set(mixture) -> None:
+    table = mixture[0]
+    model = KolmogorovModel(3, indicators="shared", random_state=0).fit(table)
+    code = model.codes_[0, 0]
+    model.fold_in(pd.DataFrame({"user": model.user_ids_[:3], "item": "new", "value": [0.0] * 3}))
+    assert model.codes_[-1, 0] == code
+    assert model.item_ids_[-1] == "new"
+
+
+def test_one_hot_sets_have_one_event_each_also_the_new_ones(mixture) -> None:
+    table = mixture[0]
+    model = KolmogorovModel(5, indicators="one-hot", random_state=0).fit(table)
+    assert (model.indicators_.sum(axis=1) == 1).all()
+    assert (np.diff(model.history_) <= 1e-9).all()
+    new = pd.DataFrame({"user": model.user_ids_, "item": "new", "value": model.pmf_[:, 2]})
+    model.fold_in(Observations.of(new, scale=(0, 1)))
+    assert model.indicators_[-1].tolist() == [False, False, True, False, False]
+    chosen = KolmogorovModelCV((2, 4), indicators="one-hot", random_state=0).fit(table)
+    assert (chosen.indicators_.sum(axis=1) == 1).all()
+
+
+def test_given_indicators_are_kept_and_the_pmfs_recovered(mixture, tmp_path) -> None:
+    table, pmf, indicators = mixture
+    more = pd.concat([indicators[::-1], indicators[:1].rename(index={indicators.index[0]: "x"})])
+    model = KolmogorovModel(4, pmf_penalty=0.0, tol=0.0, n_iter=50)
+    model.fit(table, indicators=more)  # in any order, with rows of other items
+    assert model.given_ == "indicators"
+    np.testing.assert_array_equal(model.indicators_, indicators.loc[model.item_ids_] > 0)
+    np.testing.assert_allclose(model.pmf_, pmf.loc[model.user_ids_], atol=1e-3)
+    model.save(tmp_path / "model")
+    assert KolmogorovModel.load(tmp_path / "model").given_ == "indicators"
+    with pytest.raises(ValueError, match=r"restarts=2 would learn the indicators"):
+        model.rules(restarts=2)
+    as_array = KolmogorovModel(4, pmf_penalty=0.0, tol=0.0, n_iter=50)
+    as_array.fit(table, indicators=indicators.loc[model.item_ids_].to_numpy())
+    np.testing.assert_array_equal(as_array.pmf_, model.pmf_)
+
+
+def test_given_pmfs_are_kept_and_the_sets_recovered(mixture) -> None:
+    table, pmf, indicators = mixture
+    model = KolmogorovModel(4, pmf_penalty=0.7).fit(table, pmf=pmf[::-1])
+    assert model.given_ == "pmf"
+    np.testing.assert_array_equal(model.pmf_, pmf.loc[model.user_ids_])
+    np.testing.assert_array_equal(model.indicators_, indicators.loc[model.item_ids_] > 0)
+    assert model.error_ == pytest.approx(0.0, abs=1e-6)
+    assert not model.gap_.any()
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_the_error_of_given_pmfs_is_theirs(mixture, full) -> None:
+    table, pmf, _ = mixture
+    rng = np.random.default_rng(0)
+    if full:
+        users, items = pmf.index, pd.unique(table["item"])
+        table = pd.DataFrame({"user": users.repeat(len(items)), "item": np.tile(items, len(users))})
+        table["value"] = rng.random(len(table))
+    else:
+        table = weighted(table)
+    seen = Observations.of(table, scale=(0, 1))
+    model = KolmogorovModel(4).fit(seen, pmf=pmf)
+    u, i, p = seen.coo()
+    w = seen.by_user.weight if seen.weighted else np.ones(len(p))
+    error = np.square(np.einsum("kd,kd->k", model.pmf_[u], model.indicators_[i]) - p) @ w
+    assert model.error_ == pytest.approx(error, rel=1e-6)
+
+
+def test_who_has_no_ratings_keeps_what_was_given(mixture) -> None:
+    table, pmf, indicators = mixture
+    users, items = list(pmf.index), list(indicators.index)
+    seen = table[(table["user"] != users[3]) & (table["item"] != items[5])]
+    seen = Observations.of(seen, users=users, items=items)
+    model = KolmogorovModel(4).fit(seen, pmf=pmf)
+    np.testing.assert_array_equal(model.pmf_[3], pmf.loc[users[3]])
+    model = KolmogorovModel(4).fit(seen, indicators=indicators)
+    expected = model.pmf_ @ indicators.loc[items[5]]
+    np.testing.assert_allclose(model.predict()[:, 5], expected)
+    new = pd.DataFrame({"user": "new", "item": items[4:7], "value": [0.5, 1.0, 0.0]})
+    model.fold_in(new)
+    np.testing.assert_array_equal(model.indicators_, indicators > 0)
+
+
+def test_a_reference_of_numbers_is_for_the_hypercube(mixture) -> None:
+    table, pmf, indicators = mixture
+    psi = 0.1 + 0.8 * indicators
+    mixed = table.assign(value=0.1 + 0.8 * table["value"])
+    seen = Observations.of(mixed, scale=(0, 1))
+    model = HypercubeModel(4, pmf_penalty=0.0, tol=0.0, n_iter=50).fit(seen, indicators=psi)
+    np.testing.assert_allclose(model.pmf_, pmf.loc[model.user_ids_], atol=1e-3)
+    np.testing.assert_array_equal(model.indicators_, psi.loc[model.item_ids_])
+    model = HypercubeModel(4, pmf_penalty=0.0).fit(seen, pmf=pmf)
+    np.testing.assert_array_equal(model.pmf_, pmf.loc[model.user_ids_])
+    np.testing.assert_allclose(model.indicators_, psi.loc[model.item_ids_], atol=0.01)
+    with pytest.raises(ValueError, match=r"zeros and ones: round them, or let .*HypercubeModel"):
+        KolmogorovModel(4).fit(seen, indicators=psi)
+
+
+def test_mistakes_are_answered(mixture) -> None:
+    table, pmf, indicators = mixture
+    cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+        ({"indicators": "common"}, {}, r"indicators='common' is unknown; allowed are 'free', "),
+        ({}, {"pmf": pmf, "indicators": indicators}, r"both given, .*from_parts"),
+        ({"n_events": 5}, {"pmf": pmf}, r"given pmf have 4 events, but n_events=5: set n_events=4"),
+        ({}, {"indicators": indicators[1:]}, r"lack 1 of 30 rows, .* the first is that of 'item"),
+        ({}, {"indicators": indicators * 2}, r"must be numbers from 0 to 1"),
+        ({}, {"pmf": pmf * 0.5}, r"row 0 adds up to 0.5"),
+        ({}, {"pmf": pmf.to_numpy()[1:]}, r"an array needs 40 rows, one an id"),
+    ]
+    for settings, given, message in cases:
+        with pytest.raises(ValueError, match=message):
+            KolmogorovModel(**({"n_events": 4} | settings)).fit(table, **given)
