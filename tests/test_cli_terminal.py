@@ -87,7 +87,7 @@ def test_ctrl_c_keeps_the_model_so_far(tmp_path) -> None:
     noise = np.random.default_rng(0).random((5000, 300)).round(2)  # an iteration takes a while
     pd.DataFrame(noise).rename_axis("user").reset_index().to_csv(tmp_path / "t.csv", index=False)
     arguments = ["fit", tmp_path / "t.csv", "-o", tmp_path / "m", "--events", 48]
-    code, seen = in_terminal(*arguments, keys=b"\x03", when="/20")
+    code, seen = in_terminal(*arguments, keys=b"\x03", when="cost ")
     assert code == 130
     assert "eventspace: interrupted: this is the model so far\n" in seen
     assert "Traceback" not in seen
@@ -131,8 +131,6 @@ def test_completion_can_be_shown() -> None:
 
 def test_from_a_table_to_a_report_in_three_commands(tmp_path) -> None:
     """The first is `pip install eventspace`; these are the others."""
-    if not hasattr(KolmogorovModel, "report"):
-        pytest.skip("there is no report yet")
     written(tmp_path / "r.csv", "user,item,rating\nann,Up,5\nann,Heat,1\nbob,Up,2\nbob,Heat,4\n")
     assert piped("fit", tmp_path / "r.csv", "-o", tmp_path / "r.eventspace").code == 0
     done = piped("report", tmp_path / "r.eventspace", "--open", BROWSER="cat %s")

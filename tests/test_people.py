@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -39,9 +41,23 @@ def test_ctrl_c_returns_the_model_so_far() -> None:
 
 
 def test_a_bar_appears_for_long_work_if_somebody_watches(ratings, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with progress.bar("first step", 3, True):  # which is not done yet
+        time.sleep(0.5)
+    assert "first step" in capsys.readouterr().err
+    monkeypatch.setattr(progress, "Timer", Impatient)
     KolmogorovModel(3, n_iter=3, random_state=0, verbose=True).fit(ratings)
     assert "fit" in capsys.readouterr().err
     KolmogorovModel(3, n_iter=3, random_state=0, verbose=False).fit(ratings)
     KolmogorovModel(3, n_iter=3, random_state=0).fit(ratings)  # nobody watches a test
     assert capsys.readouterr().err == ""
+
+
+class Impatient(threading.Timer):
+    """A timer that does not wait."""
+
+    def start(self) -> None:
+        self.function()
+
+    def join(self, timeout: float | None = None) -> None:
+        pass

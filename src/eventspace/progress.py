@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer
 
 PATIENCE = 1.0  # seconds before a bar appears
 
@@ -44,17 +44,12 @@ def bar(title: str, total: int | None, show: bool | None) -> Iterator[Callable[[
     console = Console(stderr=True, force_terminal=show)
     progress = Progress(*columns, console=console, transient=True)
     task = progress.add_task(title, total=total, note="")
-    begun, started = time.monotonic(), False
-
-    def update(done: int, note: str) -> None:
-        nonlocal started
-        if not started and time.monotonic() - begun > PATIENCE:
-            progress.start()
-            started = True
-        progress.update(task, completed=done, note=note)
-
+    soon = Timer(PATIENCE, progress.start)  # also while the first step still lasts
+    soon.daemon = True
+    soon.start()
     try:
-        yield update
+        yield lambda done, note: progress.update(task, completed=done, note=note)
     finally:
-        if started:
-            progress.stop()
+        soon.cancel()
+        soon.join()
+        progress.stop()

@@ -71,14 +71,15 @@ def selection_curve(model: KolmogorovModelCV, ax: Axes | None = None) -> Axes:
             marker=".",
             label=label if priors == 1 else f"{label}, prior {first['param_pmf_prior']}",
         )
-    chosen, error = model.best_params_["pmf_penalty"], model.best_rmse_
+    chosen, error = model.best_params_, model.best_rmse_
     ax.plot(
-        [chosen],
+        [chosen["pmf_penalty"]],
         [error],
         "ko",
         markersize=12,
         fillstyle="none",
-        label=f"chosen: {chosen:g}, RMSE {error:.4g}",
+        label=f"chosen: {chosen['n_events']} events, {chosen['pmf_penalty']:g} and "
+        f"{chosen['indicator_penalty']:g}, RMSE {error:.4g}",
     )
     positive = tried["param_pmf_penalty"][tried["param_pmf_penalty"] > 0]
     if positive.size == len(tried):
@@ -100,8 +101,10 @@ def calibration(
     strategy: Literal["quantile", "uniform"] = "quantile",
     label: str = "predictions",
 ) -> Axes:
-    """How often it came true where so much was predicted, with the number of entries at each point.
+    """How often it came true where so much was predicted.
 
+    Bins of equal width ("uniform") have their numbers of entries beside them; those of quantiles
+    are about the same for all.
     The points are those of :func:`eventspace.metrics.reliability_curve`, which says what truth,
     prediction, bins and strategy are; on the diagonal predictions are calibrated. Several models
     may be drawn on the same axes, each with its label.
@@ -114,7 +117,7 @@ def calibration(
     colour = COLOURS[nth % len(COLOURS)]
     label = f"{label}, {curve['count'].sum():,} entries"
     ax.plot(curve["prediction"], curve["truth"], marker="o", color=colour, label=label)
-    for x, y, count in curve.itertuples(index=False):
+    for x, y, count in curve.itertuples(index=False) if strategy == "uniform" else ():
         ax.annotate(
             f"{count:,}",
             (x, y),
