@@ -124,7 +124,7 @@ class Small:
             engine(),
             rng.dirichlet(np.ones(2), n_users),
             (rng.random((n_items, 2)) < 0.5).astype(float),
-            correlated=False,
+            normal=False,
             concentration_given=None,
             informed=False,
             rng=rng,
@@ -266,7 +266,7 @@ def test_data_and_parameters_drawn_in_turn_keep_the_joint_law(weighted: bool) ->
         pmf=dirichlet(np.tile(counts, (copies, 1)), rng),
         indicators=(rng.random((m, n_events)) < np.tile(special.expit(log_odds), (copies, 1)))
         + 0.0,
-        correlated=False,
+        normal=False,
         concentration_given=None,
         informed=False,
         rng=rng,
@@ -345,7 +345,7 @@ def start(
     *,
     n_events: int = 4,
     informed: bool = True,
-    correlated: bool = False,
+    normal: bool = False,
     n_threads: int = 1,
     seed: int = 0,
     concentration: float | None = None,
@@ -360,7 +360,7 @@ def start(
         none[0] if user_attributes is None else user_attributes,
         none[1] if item_attributes is None else item_attributes,
     )
-    given = (correlated, concentration, informed, rng, *attributes)
+    given = (normal, concentration, informed, rng, *attributes)
     return kind(observations, engine(n_threads), pmf, bits, *given)
 
 
@@ -368,14 +368,27 @@ def state(chain: Chain) -> tuple[Floats, Floats, Floats]:
     return chain.pmf, chain.indicators, chain.precision
 
 
-@pytest.mark.parametrize("correlated", [False, True])
+def test_the_normal_law_is_that_of_those_with_ratings() -> None:
+    full = np.random.default_rng(0).random((40, 12))
+    full[7] = np.nan
+    chain = start(Chain, Observations.of(full, scale=(0, 1)), normal=True)
+    chain.pmf[7] = [0.97, 0.01, 0.01, 0.01]
+    rated = np.arange(40) != 7
+    law, expected = chain.pmf_law(), normal_law(chain.centres(), chain.pmf, rated)
+    for found, wanted in zip(law, expected, strict=True):
+        np.testing.assert_allclose(found, wanted)
+    everyone = normal_law(chain.centres(), chain.pmf, np.ones(40, dtype=bool))
+    assert np.abs(everyone.A - law.A).max() > 1
+
+
+@pytest.mark.parametrize("normal", [False, True])
 @pytest.mark.parametrize("informed", [False, True])
 @pytest.mark.parametrize("full", [False, True])
 def test_the_seed_decides_whatever_the_number_of_threads(
-    informed: bool, full: bool, correlated: bool
+    informed: bool, full: bool, normal: bool
 ) -> None:
     observations = table(full=full, n_users=900)
-    options: Any = {"n_events": 16, "informed": informed, "correlated": correlated}
+    options: Any = {"n_events": 16, "informed": informed, "normal": normal}
     chains = [
         start(Chain, observations, **options, n_threads=n, seed=seed)
         for n, seed in [(1, 3), (2, 3), (1, 4)]
@@ -413,16 +426,16 @@ def test_weights_that_no_sum_can_hold_are_refused() -> None:
         start(Chain, heavy)
 
 
-@pytest.mark.parametrize("correlated", [False, True])
+@pytest.mark.parametrize("normal", [False, True])
 @pytest.mark.parametrize("informed", [False, True])
-def test_a_full_table_gives_the_chain_of_a_sparse_one(informed: bool, correlated: bool) -> None:
+def test_a_full_table_gives_the_chain_of_a_sparse_one(informed: bool, normal: bool) -> None:
     """All users share one Gram matrix there, until each is given the precision of their noise."""
     full = table(full=True, n_users=300, n_items=20)
     # a weight of one changes nothing but the way: entry by entry
     apart = table(full=True, n_users=300, n_items=20, weight=np.ones((300, 20)))
     assert _full_table(full.by_user, full.n_items) is not None
     assert _full_table(apart.by_user, apart.n_items) is None
-    options: Any = {"n_events": 16, "informed": informed, "correlated": correlated}
+    options: Any = {"n_events": 16, "informed": informed, "normal": normal}
     chains = [start(Chain, table_, **options) for table_ in (full, apart)]
     for sweep in range(4):
         for chain in chains:
@@ -746,7 +759,7 @@ def test_few_users_have_a_normal_law_that_says_little() -> None:
 @pytest.mark.parametrize("shape", [(1, 40), (10, 10)])
 def test_users_who_are_all_alike_do_not_break_a_normal_law(shape: tuple[int, int]) -> None:
     observations = Observations.of(np.full(shape, 0.5), scale=(0, 1))
-    chain = start(Chain, observations, n_events=24, correlated=True)
+    chain = start(Chain, observations, n_events=24, normal=True)
     for _ in range(150):
         chain.sweep()
     np.testing.assert_allclose(chain.pmf.sum(axis=1), 1.0)

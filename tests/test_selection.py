@@ -125,6 +125,21 @@ def test_the_choice_predicts_better_than_the_default_model(noisy) -> None:
     assert errors[0] < 0.97 * errors[1]
 
 
+def test_where_a_path_leads_astray_random_starts_help() -> None:
+    """The planted table of the README: the path alone ends far off."""
+    rng = np.random.default_rng(0)
+    chance = rng.dirichlet([0.5] * 4, 60) @ (rng.random((40, 4)) < 0.5).T
+    seen = rng.random(chance.shape) < 0.4
+    table = np.full(chance.shape, np.nan)
+    table[seen] = np.clip(chance[seen] + rng.normal(0, 0.2, seen.sum()), 0, 1)
+    settings = {"pmf_penalty": (640, 40, 5, 0.6), "indicator_penalty": (0.0, 0.2)}
+    apart = {}
+    for n_init in (1, "auto"):
+        model = KolmogorovModelCV(4, **settings, n_init=n_init, random_state=0).fit(table)
+        apart[n_init] = metrics.rmse(chance.ravel(), model.predict().ravel())
+    assert apart["auto"] < 0.75 * apart[1]
+
+
 def test_it_is_the_best_model_in_every_way(noisy, tmp_path) -> None:
     model = searched(noisy)
     best = model.best_model_

@@ -62,6 +62,8 @@ def test_blas_has_one_thread_meanwhile_and_its_own_afterwards() -> None:
         np.ones((2, 2)) @ np.ones((2, 2))
         return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
 
+    if not threads():
+        pytest.skip("threadpoolctl knows nothing of this BLAS")
     seen: list[set[int]] = []
 
     def task() -> Iterator[int]:
@@ -72,3 +74,18 @@ def test_blas_has_one_thread_meanwhile_and_its_own_afterwards() -> None:
         run_together("blas", [task(), task()], 1, 2, False)
         assert seen == [{1}, {1}]
         assert threads() == {2}
+
+
+def test_the_limit_ends_with_the_last_who_asked_for_it() -> None:
+    def threads() -> list[int]:
+        return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        one, two = together.one_blas_thread(), together.one_blas_thread()
+        one.__enter__()
+        two.__enter__()
+        one.__exit__(None, None, None)
+        assert threads() == [1 for _ in before]
+        two.__exit__(None, None, None)
+        assert threads() == before

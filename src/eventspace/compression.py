@@ -25,6 +25,7 @@ from eventspace.pmf import Pairwise
 from eventspace.prediction import squared_error
 from eventspace.progress import bar
 from eventspace.settings import checked_threads
+from eventspace.together import one_blas_thread
 
 Floats = NDArray[np.float64]
 
@@ -41,9 +42,9 @@ def compressed(average: Any, n_events: int) -> KolmogorovModel:
     """
     seen: Observations = average.observations_
     rng = np.random.default_rng([average.seed_, n_events])
-    table, n_starts = WholeTable(average), WORD // n_events
-    found = []
-    with bar("compress", N_ITER * n_starts, average.verbose) as update:
+    n_starts, found = WORD // n_events, []
+    with one_blas_thread(), bar("compress", N_ITER * n_starts, average.verbose) as update:
+        table = WholeTable(average)
         for k in range(n_starts):
             descent = descend(
                 random_start(seen, n_events, rng),

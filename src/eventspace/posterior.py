@@ -19,7 +19,7 @@ from eventspace.gibbs.folding import Folding
 from eventspace.gibbs.sampler import Draws, Sampler
 from eventspace.indicators import Exact
 from eventspace.observations import Observations, to_learn_from
-from eventspace.parameters import check_choice, check_number, check_whole
+from eventspace.parameters import check_choice, check_number, check_whole, is_whole
 from eventspace.pmf import Pairwise
 from eventspace.settings import checked_threads
 from eventspace.summary import Summary
@@ -77,7 +77,7 @@ class KolmogorovPosterior(Average):
         How many draws are kept.
     concentration_ : float
         The posterior mean of the concentration, over the chains that have one.
-    correlated_ : bool array of chains
+    normal_ : bool array of chains
         Which chains have normal laws instead.
     pmf_penalty_ : float
         The penalty around the mean PMF that is as strict as these laws, for :meth:`transform`.
@@ -99,7 +99,7 @@ class KolmogorovPosterior(Average):
 
     # what a file holds of a fit, beside its parameters and observations
     _SAVED_ARRAYS = (
-        *("pmf_", "codes_", "noise_", "correlated_", "cost_", "watched_"),
+        *("pmf_", "codes_", "noise_", "normal_", "cost_", "watched_"),
         *("user_attributes_", "user_attribute_names_"),
         *("item_attributes_", "item_attribute_names_"),
     )
@@ -136,7 +136,8 @@ class KolmogorovPosterior(Average):
         """Draw from the posterior given a table: anything that ``Observations.of`` reads.
 
         What else is known of users and items, in numbers, may be told in tables of attributes: a
-        DataFrame with the ids in its index, or in its first column.
+        DataFrame with the ids in its index, or in its first column. The rows of an array are in the
+        order of first appearance in ``X``, which is seldom the one you think of.
         """
         self._check()
         observations = to_learn_from(X)
@@ -147,11 +148,14 @@ class KolmogorovPosterior(Average):
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
         sampler = self._sampler(of_users.standard(), of_items.standard())
         weighed = observations.with_unit_weight(mean_weight(observations))
-        n_chains = self.n_chains
-        if n_chains == "auto":
-            n_chains = FEW_CHAINS if observations.n_observed >= FEW_ENTRIES else MANY_CHAINS
-        rngs = np.random.default_rng(self.seed_).spawn(int(n_chains))
-        each = max(1, -(-self.n_draws * len(rngs) // self.n_samples))  # one draw in so many
+        few = FEW_CHAINS if observations.n_observed >= FEW_ENTRIES else MANY_CHAINS
+        n_chains = few if self.n_chains == "auto" else int(self.n_chains)
+        if self.n_samples < n_chains:
+            raise ValueError(
+                f"n_samples={self.n_samples} is too few: one is kept of each of {n_chains} chains."
+            )
+        rngs = np.random.default_rng(self.seed_).spawn(n_chains)
+        each = -(-self.n_draws // (self.n_samples // len(rngs)))  # one draw in so many is kept
         self._keep(observations, sampler.sample(weighed, rngs, self.n_warmup, self.n_draws, each))
         self._keep_attributes(of_users, of_items)
         return self
@@ -169,12 +173,14 @@ class KolmogorovPosterior(Average):
 
     def _check(self) -> None:
         check_whole("n_events", self.n_events, 1, WORD)
-        if self.n_chains != "auto":
-            check_whole("n_chains", self.n_chains, 1)
+        n_chains: Any = self.n_chains
+        if n_chains != "auto" and not (is_whole(n_chains) and n_chains >= 1):
+            raise ValueError(
+                f"n_chains={self.n_chains!r} must be 'auto' or a whole number of at least 1."
+            )
         check_whole("n_warmup", self.n_warmup, 0)
         check_whole("n_draws", self.n_draws, 4)
-        least = MANY_CHAINS if self.n_chains == "auto" else int(self.n_chains)
-        check_whole("n_samples", self.n_samples, least)
+        check_whole("n_samples", self.n_samples, 1)
         check_choice("informed", self.informed, (True, False))
         if self.concentration != "auto":
             check_number("concentration", self.concentration)
@@ -192,7 +198,7 @@ class KolmogorovPosterior(Average):
         self.concentration_ = float(
             np.mean([drawn for chain in chains for drawn in chain.concentration])
         )
-        self.correlated_ = np.array([not chain.concentration for chain in chains])
+        self.normal_ = np.array([chain.normal for chain in chains])
         mass = self.pmf_mean_ * self.n_samples_
         variance = float(np.mean(mass * (1 - mass))) / (self.concentration_ + 1)  # of Dirichlet
         self.pmf_penalty_ = float(np.median(self.noise_)) ** 2 / max(variance, 1e-9)
@@ -245,7 +251,7 @@ class KolmogorovPosterior(Average):
             CPU(Exact(), Pairwise()),
             np.pad(pmf, ((0, more_users), (0, 0))),
             np.pad(bits.astype(np.float64), ((0, more_items), (0, 0))),
-            bool(self.correlated_[k * len(self.correlated_) // self.n_samples_]),
+            bool(self.normal_[k * len(self.normal_) // self.n_samples_]),
             self.concentration_,
             sampler.informed,
             rng,
@@ -261,22 +267,28 @@ class KolmogorovPosterior(Average):
 
         R-hat near one says that the chains agree. Usually they do not quite: each finds events of
         its own and stays with them, however long it runs, and the average over chains is what
-        predicts well. Where R-hat is far above one, more chains help, longer ones hardly. Of the
-        predictions of some observed entries, the median and the worst (95 %) are given.
+        predicts well. Where R-hat is far above one, more chains help, longer ones hardly. The cost
+        is compared among chains with the same kind of law, Dirichlet's or normal, and the worse
+        R-hat is given. Of the predictions of some observed entries, the median and the worst (95 %)
+        are given.
         """
         check_is_fitted(self)
-        cost_rhat, cost_size = split_rhat(self.cost_), effective_size(self.cost_)
+        alike = [self.cost_[self.normal_ == kind] for kind in np.unique(self.normal_)]
+        cost_rhat = max(float(split_rhat(costs)) for costs in alike)
+        cost_size = sum(float(effective_size(costs)) for costs in alike)
         rhat, size = split_rhat(self.watched_), effective_size(self.watched_)
         columns = {
             "quantity": ["cost", "predictions, median", "predictions, worst 5 %"],
             "rhat": np.array(
-                [float(cost_rhat), np.median(rhat), np.quantile(rhat, 0.95, method="higher")]
+                [cost_rhat, np.median(rhat), np.quantile(rhat, 0.95, method="higher")]
             ),
-            "effective_size": np.array(
-                [float(cost_size), np.median(size), np.quantile(size, 0.05)]
-            ),
+            "effective_size": np.array([cost_size, np.median(size), np.quantile(size, 0.05)]),
         }
         return data_frame(columns, self.observations_.library)
+
+    def _normal_said(self) -> str:
+        n = self.normal_.sum()
+        return f", {n} with normal laws of PMFs" if n else ""
 
     def summary(self) -> Summary:
         """What was drawn, how well it fits, and whether the chains agree, in a few lines."""
@@ -295,7 +307,7 @@ class KolmogorovPosterior(Average):
             "original unit, on the training data\n"
             f"  PMFs         concentration {self.concentration_:.1f} around their centres\n"
             f"  noise        {np.median(self.noise_):.3f}, a user's median standard deviation\n"
-            f"  chains       {chains} of {draws} draws\n"
+            f"  chains       {chains} of {draws} draws{self._normal_said()}\n"
             f"  predictions  R-hat {np.median(rhat):.2f} (worst 5 %: "
             f"{np.quantile(rhat, 0.95, method='higher'):.2f}), worth {np.median(size):,.0f} "
             "independent draws"

@@ -31,6 +31,9 @@ Positions = NDArray[np.integer[Any]]
 EVENTS = (4, 8, 16, 32)  # tried for "auto", until one is no better than those before
 PENALTIES = tuple(640 / 2.0**k for k in range(20))  # likewise, until two in a row are no better
 PATIENCE = 2
+SMALL = 10_000  # entries: in smaller tables, with so many events at most, so many random starts
+MOST_EVENTS = 16  # at each penalty are tried beside the path
+STARTS = 3
 CHOSEN = ("n_events", "pmf_prior", "indicator_penalty", "pmf_penalty")
 _SEED = 1 << 30  # of the first restart: hardly the one that the search drew
 
@@ -64,7 +67,8 @@ class KolmogorovModelCV(KolmogorovModel):
     n_iter : int, default 10
         The most iterations at each penalty.
     indicator_solver, pmf_solver, tol, n_init, n_jobs, random_state, verbose
-        As in :class:`KolmogorovModel`; ``n_init`` is for the first fit of a path.
+        As in :class:`KolmogorovModel`; ``n_init`` is for the first fit of a path. "auto": where it
+        is ten, three more are tried at each penalty, and the descent with the least cost is kept.
 
     Attributes
     ----------
@@ -188,9 +192,7 @@ class KolmogorovModelCV(KolmogorovModel):
 
     def _shared(self) -> Self:
         """This, with what the best model has learnt as its own."""
-        for name, value in vars(self.best_model_).items():
-            if name.endswith("_"):
-                setattr(self, name, value)
+        take_fit(self.best_model_, self)
         return self
 
     def fold_in(self, X: Any) -> Self:
@@ -264,9 +266,27 @@ def _error(fold: Fold, model: KolmogorovModel) -> float:
 
 
 def _fit(model: KolmogorovModel, observations: Observations) -> KolmogorovModel:
+    """Go on from the last fit. On small tables a few random starts may end lower, and cost little.
+
+    There a path may lead astray: under a strong penalty all events are much alike.
+    """
     if model.fit(observations).interrupted_:
         raise KeyboardInterrupt
+    small = observations.n_observed < SMALL and model.n_events <= MOST_EVENTS
+    if small and model.n_init == "auto":
+        other = clone(model).set_params(warm_start=False, n_init=STARTS).fit(observations)
+        if other.interrupted_:
+            raise KeyboardInterrupt
+        if other.history_[-1] < model.history_[-1]:
+            take_fit(other, model)
     return model
+
+
+def take_fit(fitted: KolmogorovModel, model: KolmogorovModel) -> None:
+    """Give a model all that the fitted one has learnt."""
+    for name, value in vars(fitted).items():
+        if name.endswith("_"):
+            setattr(model, name, value)
 
 
 def _results(tried: list[Trial]) -> dict[str, NDArray[Any]]:

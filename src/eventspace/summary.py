@@ -48,13 +48,19 @@ def summarise(model: Any) -> Summary:
         f"scale {lo:g} to {hi:g}",
         f"  fit         RMSE {rmse:.4f} in probability, {rmse * (hi - lo):.4f} in the original "
         "unit, on the training data",
+    ]
+    descent = [
         f"  descent     {model.n_iter_} iterations, cost {model.history_[-1]:,.4f}"
         + (", interrupted" if model.interrupted_ else "")
         + (", converged" if model.converged_ else ""),
         f"  proved      {proved} items optimal in the last indicator step ({guarantee}), PMFs to a "
         f"gap of {_power_of_ten(float(model.gap_.max()))}",
     ]
-    if model.loss_ is not None:
+    if np.isinf(model.gap_).all():
+        lines.append("  learnt      nothing: PMFs and indicators were given")
+    elif model.loss_ is None:
+        lines += descent
+    else:
         lines.append(f"  compressed  predictions {model.loss_:.4f} (RMS) from those of the average")
     lines.append("  event    mass    items")
     sizes = model.indicators_[rated].sum(axis=0)

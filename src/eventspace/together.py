@@ -4,11 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from threading import Event as Signal
+from threading import Lock
 
 from threadpoolctl import threadpool_limits
 
 from eventspace.progress import bar
+
+
+class _OneThread:
+    """BLAS with one thread as long as anybody asks for it: the limit is the whole process's."""
+
+    def __init__(self) -> None:
+        self.lock, self.n_users = Lock(), 0
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self.lock:
+            if self.n_users == 0:
+                self.limit = threadpool_limits(1, user_api="blas")
+            self.n_users += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.n_users -= 1
+                if self.n_users == 0:
+                    self.limit.restore_original_limits()
+
+
+one_blas_thread = _OneThread()
 
 
 def run_together(
@@ -30,7 +56,7 @@ def run_together(
                 return
 
     with (
-        threadpool_limits(1, user_api="blas"),
+        one_blas_thread(),
         bar(title, length * len(tasks), show) as update,
         ThreadPoolExecutor(min(n_threads, len(tasks))) as pool,
     ):

@@ -31,6 +31,12 @@ NOISE_SHAPE = 2.0  # of the Gamma law of the users' precisions
 NOISE_RATE = 0.08  # where its rate starts: a standard deviation of about 0.2
 MOST_WEIGHT = 1e20  # times any precision it is still a number in 32 bits
 LEAST_ODDS = 0.02  # added to a base rate and to its complement
+START_SHARE = 0.02  # of the mass, which is spread over all events: none is out of the question
+
+
+def spread(pmf: Floats) -> Floats:
+    """PMFs from which any other may be reached."""
+    return np.asarray((1 - START_SHARE) * pmf + START_SHARE / pmf.shape[1])
 
 
 @dataclass
@@ -41,7 +47,7 @@ class Chain:
     engine: CPU
     pmf: Floats  # users x events
     indicators: Floats  # items x events, 0 or 1
-    correlated: bool  # whether PMFs have normal laws around their centres, or Dirichlet's
+    normal: bool  # whether PMFs have normal laws around their centres, or Dirichlet's
     concentration_given: float | None  # of the latter; None: drawn along
     informed: bool  # whether the priors know who rated what
     rng: np.random.Generator
@@ -94,7 +100,7 @@ class Chain:
 
     def pmf_law(self) -> PMFLaw:
         """What is expected of the PMFs."""
-        if self.correlated:
+        if self.normal:
             return normal_law(self.centres(), self.pmf, self._rated_users)
         return dirichlet_law(self.pseudo_counts())
 

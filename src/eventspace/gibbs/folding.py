@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace.folding import News
-from eventspace.gibbs.chain import NOISE_SHAPE, Chain
+from eventspace.gibbs.chain import NOISE_SHAPE, Chain, spread
 from eventspace.gibbs.indicators import draw_indicators
 from eventspace.gibbs.pmf import draw_pmfs, draw_precisions
-from eventspace.gibbs.priors import PMFLaw
+from eventspace.gibbs.priors import PMFLaw, as_normal
 
 Floats = NDArray[np.float64]
 
 PRIOR_STEPS = 5  # until the regressions of the bits have settled, from zero
-SWEEPS = 20  # over the new users, then over the new items
+SWEEPS = 40  # over the new users, then over the new items
 
 
 @dataclass
@@ -50,11 +50,15 @@ class Folding(Chain):
         pmf, precision, seeds = self.pmf[first:], self.precision[first:], self._user_seeds[first:]
         expected, b, n_rated = law.counts[first:], law.b[first:], np.diff(by_user.ptr).astype(float)
         pmf[:] = expected / expected.sum(axis=1, keepdims=True)
+        A_start, b_start = (law.A, b) if self.normal else as_normal(self.concentration, pmf)
+        precise = NOISE_SHAPE / self.noise_rate
 
         def step(rows: slice, Q: Floats, r: Floats, energy: Floats) -> None:
             theta, of = pmf[rows], seeds[rows]
             if len(Q) < len(theta):  # a full table has one Q for all
                 Q = np.repeat(Q, len(theta), axis=0)
+            self.engine.pmf_solver(precise * Q + A_start, precise * r + b_start[rows], theta)
+            theta[:] = spread(theta)
             for _ in range(SWEEPS):
                 tau = draw_precisions(
                     Q, r, energy, n_rated[rows], theta, NOISE_SHAPE, self.noise_rate, of

@@ -126,6 +126,13 @@ def dirichlet_law(counts: Floats) -> PMFLaw:
     return PMFLaw(counts, np.zeros((n_events, n_events)), np.zeros_like(counts))
 
 
+def as_normal(concentration: float, centres: Floats) -> tuple[Floats, Floats]:
+    """A and b of a normal law as wide as the Dirichlet laws around these centres are on average."""
+    variance = float(np.mean(centres * (1 - centres))) / (concentration + 1)
+    strict = 1.0 / max(variance, ROUNDING)
+    return strict * np.eye(centres.shape[1]), strict * centres
+
+
 def pseudo_counts(concentration: float, centres: Floats) -> Floats:
     """The Dirichlet laws of PMFs around their centres."""
     return np.maximum(concentration * centres, LEAST_COUNT)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eventspace.codes import Codes, pack, unpack
 from eventspace.descent import descend, random_start
 from eventspace.engines.cpu import CPU
-from eventspace.gibbs.chain import Chain
+from eventspace.gibbs.chain import Chain, spread
 from eventspace.indicators import Local
 from eventspace.observations import Observations
 from eventspace.pmf import Pairwise
@@ -24,9 +24,8 @@ Floats = NDArray[np.float64]
 START_PENALTIES = (30.0, 10.0, 3.0)  # down which the descents go that chains start from
 START_ITERATIONS = 5  # at each of them
 START_SOLVER = Local(3)
-CORRELATED = 4  # one chain in so many has normal laws of PMFs
+ONE_NORMAL_IN = 4  # one chain in so many has normal laws of PMFs
 LEAST_USERS = 10  # for each event, or how PMFs vary together cannot be learnt
-START_SHARE = 0.02  # of the mass, which is spread over all events: none is out of the question
 WATCHED = 200  # observed entries whose predictions the diagnostics follow
 
 
@@ -39,6 +38,7 @@ class Draws(NamedTuple):
     concentration: list[float]
     cost: list[float]  # after each sweep from the warm-up on: the squared error
     watched: list[Floats]  # predictions of some entries, likewise
+    normal: bool  # whether its PMFs have normal laws; they have no concentration then
 
 
 @dataclass
@@ -62,12 +62,14 @@ class Sampler:
         each: int,
     ) -> list[Draws]:
         """A chain for each generator; of its draws one in ``each`` is kept."""
-        found = [Draws([], [], [], [], [], []) for _ in rngs]
+        n_rated = int(np.count_nonzero(np.diff(observations.by_user.ptr)))
+        found = [Draws([], [], [], [], [], [], self.normal(k, n_rated)) for k in range(len(rngs))]
         u, i, p = observations.coo()
         at = np.linspace(0, len(p) - 1, min(WATCHED, len(p))).astype(np.int64)
 
         def sweeps(k: int) -> Iterator[int]:
-            chain, draws = self._start(observations, rngs[k], k), found[k]
+            draws = found[k]
+            chain = self._start(observations, rngs[k], draws.normal)
             for sweep in range(n_warmup + n_draws):
                 chain.sweep()
                 drawn = sweep - n_warmup
@@ -78,7 +80,7 @@ class Sampler:
                         draws.pmf.append(chain.pmf.copy())
                         draws.codes.append(pack(chain.indicators > 0.5)[:, 0])
                         draws.precision.append(chain.precision.copy())
-                        if not chain.correlated:
+                        if not draws.normal:
                             draws.concentration.append(chain.concentration)
                 yield sweep + 1
 
@@ -86,12 +88,12 @@ class Sampler:
         run_together("sweeps", chains, n_warmup + n_draws, self.n_threads, self.show)
         return found
 
-    def correlated(self, k: int, n_users: int) -> bool:
-        """Which of the two laws of PMFs chain k has: the few with the other one make amends."""
-        enough = n_users >= LEAST_USERS * self.n_events
-        return self.concentration is None and enough and k % CORRELATED == CORRELATED - 1
+    def normal(self, k: int, n_rated: int) -> bool:
+        """Whether chain k has normal laws, with so many users who have ratings."""
+        enough = n_rated >= LEAST_USERS * self.n_events
+        return self.concentration is None and enough and k % ONE_NORMAL_IN == ONE_NORMAL_IN - 1
 
-    def _start(self, observations: Observations, rng: np.random.Generator, k: int) -> Chain:
+    def _start(self, observations: Observations, rng: np.random.Generator, normal: bool) -> Chain:
         descent = random_start(observations, self.n_events, rng)
         for penalty in START_PENALTIES:
             engine = CPU(START_SOLVER, Pairwise(), 0.0, penalty)
@@ -106,13 +108,13 @@ class Sampler:
                 on_iteration=lambda now: None,
             )
         bits = unpack(descent.codes[:, None], self.n_events).astype(np.float64)
-        pmf = (1 - START_SHARE) * descent.pmf + START_SHARE / self.n_events
+        pmf = spread(descent.pmf)
         return Chain(
             observations,
             engine,
             pmf,
             bits,
-            self.correlated(k, observations.n_users),
+            normal,
             self.concentration,
             self.informed,
             rng,
