@@ -26,11 +26,12 @@ class Mixture(NamedTuple):
     samples: pd.DataFrame  # samples x sites, from 0 to 1
     proportions: pd.DataFrame  # samples x types, known, made or (Liu's blood) estimated
     profiles: pd.DataFrame  # sites x types, from 0 to 1
+    pure: tuple[str, ...] = ()  # samples of one type, the reference: they are not scored
 
     @property
     def scored(self) -> NDArray[np.bool_]:
-        """The samples that are mixtures: pure ones say what is known already."""
-        return np.asarray(self.proportions.max(axis=1) < 0.999)
+        """Which samples count."""
+        return np.asarray(~self.proportions.index.isin(self.pure))
 
     @property
     def types(self) -> list[str]:
@@ -45,9 +46,14 @@ class Mixture(NamedTuple):
 # With a reference: the profiles are known, and each sample is one convex problem.
 
 
+def weights_of(samples: Floats, profiles: Floats) -> Floats:
+    """The field's tool: non-negative least squares, each sample alone."""
+    return np.array([nnls(profiles, sample)[0] for sample in samples])
+
+
 def nonnegative(samples: Floats, profiles: Floats) -> Floats:
-    """The field's tool: non-negative least squares, each row divided by its sum."""
-    return normalised(np.array([nnls(profiles, sample)[0] for sample in samples]))
+    """Its weights as proportions: each row divided by its sum."""
+    return normalised(weights_of(samples, profiles))
 
 
 def with_reference(mixture: Mixture) -> dict[str, Floats]:
@@ -68,13 +74,12 @@ def with_reference(mixture: Mixture) -> dict[str, Floats]:
 # Blind: only the number of types is known. Nothing here sees a proportion or a profile.
 
 
-def kolmogorov(seen: Observations, n_types: int, seed: int) -> KolmogorovModel:
-    """The model of least cost among descents from random starts and one from BMF's vertices."""
-    vertices = BinaryFactorization(n_types).fit(seen)
-    informed = KolmogorovModel.from_parts(vertices.pmf_, vertices.indicators_, seen)
-    informed.set_params(warm_start=True, n_iter=ITERATIONS, random_state=seed).fit(seen)
-    model = from_random_starts(seen, n_types, seed)
-    return min((model, informed), key=lambda model: float(model.history_[-1]))
+def from_vertices(seen: Observations, n_types: int) -> KolmogorovModel:
+    """A descent from what BMF finds."""
+    found = BinaryFactorization(n_types).fit(seen)
+    model = KolmogorovModel.from_parts(found.pmf_, found.indicators_, seen)
+    model.set_params(warm_start=True, n_iter=ITERATIONS, random_state=0)
+    return model.fit(seen)
 
 
 def from_random_starts(seen: Observations, n_types: int, seed: int) -> KolmogorovModel:
@@ -103,12 +108,17 @@ def factorised(samples: Floats, n_types: int, seed: int) -> tuple[Floats, Floats
 
 
 def blind(mixture: Mixture, n_types: int, seed: int) -> tuple[dict[str, Floats], KolmogorovModel]:
-    """Proportions by each blind method, the events in its own order; and the Kolmogorov model."""
+    """Proportions by each blind method, the events in its own order; and the Kolmogorov model.
+
+    Of the descents from random starts and the one from BMF's vertices, that of least cost counts.
+    """
     seen = mixture.observations()
-    model = kolmogorov(seen, n_types, seed)
+    random = from_random_starts(seen, n_types, seed)
+    model = min((random, from_vertices(seen, n_types)), key=lambda fit: float(fit.history_[-1]))
     hypercube = HypercubeModel(n_types, n_init=STARTS, n_iter=ITERATIONS, random_state=seed)
     weights, profiles = factorised(mixture.samples.to_numpy(), n_types, seed)
     return {
+        "KolmogorovModel, random starts only": random.pmf_,
         "KolmogorovModel": model.pmf_,
         "KolmogorovModel, then loosened": loosened(model).pmf_,
         "HypercubeModel (NNM)": hypercube.fit(seen).pmf_,
@@ -147,6 +157,15 @@ def score(estimate: Floats, truth: Floats) -> dict[str, float]:
         "rmse": float(np.sqrt(np.square(error).mean())),
         "mae": float(np.abs(error).mean()),
         "correlation": float(correlation[varies].mean()),
+    }
+
+
+def scored(mixture: Mixture, estimates: dict[str, Floats]) -> dict[str, dict[str, float]]:
+    """How far off each method is."""
+    truth, kept = mixture.proportions.to_numpy(), mixture.scored
+    return {
+        name: {**score(estimate[kept], truth[kept]), "first": float(estimate[kept, 0].mean())}
+        for name, estimate in estimates.items()
     }
 
 

@@ -50,8 +50,10 @@ def tissues() -> Mixture:
     data = shen_orr()
     proportions = data.truth["pmf"]
     samples = wide(data.table).loc[proportions.index]
-    pure = {name: samples[proportions[name] > 0.999].mean() for name in proportions}
-    return Mixture(TISSUES, samples, proportions, pd.DataFrame(pure))
+    is_pure = proportions > 0.999
+    reference = {name: samples[is_pure[name]].mean() for name in proportions}
+    pure = tuple(samples.index[is_pure.any(axis=1)])
+    return Mixture(TISSUES, samples, proportions, pd.DataFrame(reference), pure)
 
 
 def mixtures(seed: int) -> list[Mixture]:
