@@ -82,7 +82,7 @@ def in_browser(file: Path) -> dict[str, float]:
 
 def main() -> None:
     """Print and publish the table."""
-    ratings = movielens_small()[["user", "item", "rating"]]
+    ratings = movielens_small().table
     models: dict[str, Callable[[], KolmogorovModel]] = {
         "MovieLens small": lambda: KolmogorovModel(16, pmf_penalty=60, random_state=0).fit(ratings),
         "100,000 items, few of them well known": lambda: made(100_000, 5_000, None),

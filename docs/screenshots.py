@@ -22,7 +22,6 @@ from eventspace.datasets import movielens_small
 
 DOCS = Path(__file__).parent
 IMAGES, OTHERS = DOCS / "images" / "page", DOCS.parent / "build" / "page"
-STARS = (0.5, 5.0)
 WIDE = {"viewport": {"width": 1200, "height": 800}}
 PHONE = {"viewport": {"width": 390, "height": 760}, "has_touch": True, "is_mobile": True}
 
@@ -46,12 +45,13 @@ def main() -> None:
 
 def demo_page(path: Path) -> Path:
     """The page of a model of MovieLens small, three tenths of the ratings held out."""
-    ratings = movielens_small()
-    held_out = np.random.default_rng(0).random(len(ratings)) < 0.3
-    table = ratings[["user", "item", "rating"]]
-    train = Observations.from_long(table[~held_out], scale=STARS)
+    films = movielens_small()
+    table = films.table
+    held_out = np.random.default_rng(0).random(len(table)) < 0.3
+    train = Observations.from_long(table[~held_out], scale=films.scale)
     model = KolmogorovModel(16, pmf_penalty=60, random_state=0).fit(train)
-    genres = ratings.drop_duplicates("item").set_index("item")["genres"]
+    assert films.items is not None  # which they have
+    genres = films.items["genres"]
     return model.report(path, table[held_out], title="MovieLens small", tags=genres)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -107,7 +108,8 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
         value lies with probability ``level``: the posterior's spread and the user's own noise
         taken together, as a normal law cut off at the ends of the scale. For an unknown id the
         spread is that of the population. For values that are yes or no such an interval says
-        little: there the mean is what counts. ``X`` holds pairs, as in :meth:`predict`.
+        little: there the mean is what counts. ``X`` holds pairs, as in :meth:`predict`; of a pandas
+        DataFrame the index is kept.
         """
         check_is_fitted(self)
         check_share("level", level)
@@ -115,7 +117,10 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
         check_choice("unknown", unknown, UNKNOWN)
         pairs = read_pairs(X)
         if pairs is None:
-            raise ValueError("An interval is for pairs: (users, items), or a DataFrame with both.")
+            raise ValueError(
+                "An interval is for pairs: a tuple (users, items) of two columns, or a DataFrame "
+                "with a column of each. tuple(zip(*data)) makes columns of a list of pairs."
+            )
         known = self.observations_
         users = positions(known.user_ids, pairs.users, "user", unknown)
         items = positions(known.item_ids, pairs.items, "item", unknown)
@@ -130,7 +135,10 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
         if unit == "original":
             columns = {name: known.from_unit(p) for name, p in columns.items()}
             std = std * (known.scale[1] - known.scale[0])
-        return data_frame({"mean": columns["mean"], "std": std, **columns}, known.library)
+        table = data_frame({"mean": columns["mean"], "std": std, **columns}, known.library)
+        if isinstance(X, pd.DataFrame) and isinstance(table, pd.DataFrame):
+            table.index = X.index
+        return table
 
     def _moments(self, users: NDArray[Any], items: NDArray[Any]) -> tuple[Floats, Floats]:
         """Mean and standard deviation over the samples of theta_u . psi_i.

@@ -23,7 +23,6 @@ from eventspace.prediction import Prediction
 SEED = 0
 N_EVENTS = 16
 CHAINS, SWEEPS = 2, 20  # of a small posterior: seconds, and most of what a larger one gains
-STARS = (0.5, 5.0)
 LIKE = 4.0
 SHOWN = 10  # rules, and events
 WELL_RATED = 50  # ratings of a film that well identify its set of 16 events
@@ -32,7 +31,8 @@ Stars = NDArray[np.float64]
 
 def run(output: Path, console: Console, n_threads: int | None = -1) -> None:
     """Split, fit, compare, reason, recommend; write the model and, next to it, the report."""
-    ratings = movielens_small()
+    films = movielens_small()
+    ratings = films.table
     rng = np.random.default_rng(SEED)
     users = ratings["user"].unique()
     others = ratings["user"].isin(rng.permutation(users)[: len(users) // 5]).to_numpy()
@@ -43,7 +43,7 @@ def run(output: Path, console: Console, n_threads: int | None = -1) -> None:
         f"{ratings['item'].nunique():,} films. A fifth of the users is held out to test rules, and "
         f"a tenth of the others' ratings to test predictions (seed {SEED})."
     )
-    table = Observations.from_long(train[["user", "item", "rating"]], scale=STARS)
+    table = Observations.from_long(train, scale=films.scale)
     posterior = KolmogorovPosterior(
         N_EVENTS,
         n_chains=CHAINS,
@@ -67,11 +67,12 @@ def run(output: Path, console: Console, n_threads: int | None = -1) -> None:
         "the posterior": predicted(posterior, test),
         f"Kolmogorov model, {N_EVENTS} events": predicted(model, test),
     }.items():
-        errors = stars - test["rating"].to_numpy()
+        errors = stars - test["value"].to_numpy()
         shown.add_row(name, *(f"{rmse(part):.3f}" for part in (errors, errors[known])))
     console.print(shown)
 
-    genres = ratings.drop_duplicates("item").set_index("item")["genres"]
+    assert films.items is not None  # which they have
+    genres = films.items["genres"]
     show_events(model, genres, console)
     show_rules(model, ratings[others], console)
     user = int(train["user"].value_counts().index[train["user"].nunique() // 2])
@@ -115,9 +116,7 @@ def show_events(model: KolmogorovModel, genres: pd.Series[str], console: Console
 
 def show_rules(model: KolmogorovModel, held_out: pd.DataFrame, console: Console) -> None:
     """The first rules, and what the held-out users who rated both films say of each."""
-    found = model.rules(
-        held_out[["user", "item", "rating"]], top=SHOWN, min_evidence=WELL_RATED, like=LIKE
-    )
+    found = model.rules(held_out, top=SHOWN, min_evidence=WELL_RATED, like=LIKE)
     table = Table(
         *("whoever likes", "", "likes", "users", "like", "anyway"),
         title="The most surprising rules; on the right, the held-out users who rated both, and how "
@@ -139,8 +138,8 @@ def predicted(model: Prediction, ratings: pd.DataFrame) -> Stars:
 
 def item_means(train: pd.DataFrame, test: pd.DataFrame) -> Stars:
     """The mean of each film's ratings; that of all for a film without any."""
-    means = test["item"].map(train.groupby("item")["rating"].mean())
-    return means.fillna(train["rating"].mean()).to_numpy()
+    means = test["item"].map(train.groupby("item")["value"].mean())
+    return means.fillna(train["value"].mean()).to_numpy()
 
 
 def rmse(errors: Stars) -> float:

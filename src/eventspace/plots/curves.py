@@ -52,6 +52,11 @@ def selection_curve(model: KolmogorovModelCV, ax: Axes | None = None) -> Axes:
     several were tried).
     """
     check_is_fitted(model)
+    if not hasattr(model, "cv_results_"):
+        raise TypeError(
+            f"A {type(model).__name__} has chosen nothing: the curve is that of a fitted "
+            "KolmogorovModelCV, and a file does not hold it."
+        )
     tried = pd.DataFrame(model.cv_results_)
     if tried["mean_rmse"].isna().all():
         raise ValueError("Nothing could be held out: there is no curve to draw.")
