@@ -115,12 +115,6 @@ def test_intervals_cover_about_what_they_promise(ensemble, noisy) -> None:
         assert inside.mean() == pytest.approx(level, abs=0.1)
 
 
-def test_where_nothing_can_be_held_out_it_says_so() -> None:
-    one = pd.DataFrame([[1, 5, 4, 2]], index=["ann"], columns=list("abcd"))
-    with pytest.warns(UserWarning, match="no entry can be held out: intervals are too narrow"):
-        KolmogorovEnsemble(2, n_models=2, random_state=0).fit(one)
-
-
 def test_what_is_fitted_shows_itself(ensemble) -> None:
     assert "# fitted: Observations(" in repr(ensemble)
     assert "fitted" not in repr(KolmogorovEnsemble())
@@ -192,7 +186,9 @@ def test_the_unrated_are_like_the_population() -> None:
 
 def test_a_table_of_which_nothing_can_be_held_out_is_fitted_all_the_same() -> None:
     table = pd.DataFrame({"user": ["a", "b"], "item": ["x", "y"], "rating": [0.0, 1.0]})
-    model = KolmogorovEnsemble(2, n_models=2, pmf_penalty=0.01, random_state=0).fit(table)
+    model = KolmogorovEnsemble(2, n_models=2, pmf_penalty=0.01, random_state=0)
+    with pytest.warns(UserWarning, match="no entry can be held out: intervals are too narrow"):
+        model.fit(table)
     assert np.isnan(model.held_out_error_)
     assert np.isfinite(model.noise_).all()
     assert_allclose(model.predict((["a", "b"], ["x", "y"])), [0, 1], atol=0.05)
