@@ -232,6 +232,7 @@ def test_movielens_is_predicted_better_than_by_a_single_model(movielens_100k) ->
     assert found < 0.935
 
 
+@pytest.mark.filterwarnings("ignore:no entry can be held out")
 @parametrize_with_checks([KolmogorovEnsemble(2, n_models=2)])
 def test_scikit_learn_checks(estimator, check) -> None:
     check(estimator)
