@@ -29,7 +29,8 @@ def main() -> None:
         for done, name in enumerate(names):
             started = time.perf_counter()
             update(done, name)
-            record.run(page.experiment(name), place, chosen.quick, partial(update, done))
+            say = partial(update, done) if watched() else partial(print, flush=True)
+            record.run(page.experiment(name), place, chosen.quick, say)
             page.write(place)
             if not watched():
                 print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)

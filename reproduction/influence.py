@@ -23,14 +23,14 @@ SPLIT = "u4"
 
 # the paper's numbers: items without a training rating are left out, and the rest numbered from 1
 PAPER = (119, 814, 1188, 1190, 1290, 1393, 1462, 1486, 1494, 1530, 1590, 1638)
-PENALTIES = {4: 10.0, 8: 30.0, 16: 60.0, 24: 60.0}  # chosen on validation data: paper_split
+PENALTIES = {4: 10.0, 8: 30.0, 16: 60.0, 24: 60.0}  # fixed, near what validation picks in table 2
 SHOWN = 8  # the paper's figure
 SEEDS = 10
 FLOOR = 20  # ratings, for the scores whose stability says something
 
 
 def fitted(observations: Observations, n_events: int, seed: int) -> KolmogorovModel:
-    """Five iterations, as in the paper, with the penalty that validation picks."""
+    """Five iterations, as in the paper."""
     return KolmogorovModel(
         n_events, pmf_penalty=PENALTIES[n_events], n_iter=5, tol=0.0, n_init=1, random_state=seed
     ).fit(observations)
@@ -89,7 +89,7 @@ def _all_fives(train: Ratings) -> set[int]:
 def _described(
     items: list[int], numbers: Any, train: Ratings, test: Ratings
 ) -> list[dict[str, Any]]:
-    titles = movielens.titles()
+    titles = movielens.films()["title"]
     rows = []
     for item in items:
         seen, held = train.values[train.items == item], test.values[test.items == item]
@@ -152,8 +152,8 @@ PMFs: so these are in every fit, and that they are the same at D = 24 says nothi
 {table(films)}
 
 Their {len(held)} held-out ratings have the mean {np.mean(held):.2f}; of all it is
-{figures["held_out_mean"]:.2f}. Over {n} seeds (five iterations, the penalty that validation
-picks):
+{figures["held_out_mean"]:.2f}. Over {n} seeds (five iterations, the penalty fixed for each D:
+{", ".join(f"{penalty:g}" for penalty in PENALTIES.values())}); the picture is of the first:
 
 {table(stability)}
 

@@ -13,11 +13,11 @@ def split(number: int = 4) -> tuple[Ratings, Ratings]:
     return as_ratings(loaded(f"u{number}.base").table), as_ratings(loaded(f"u{number}.test").table)
 
 
-def titles() -> pd.Series[str]:
-    """The films' titles by their id."""
-    films = loaded("u4.base").items
-    assert films is not None
-    return films["title"]
+def films() -> pd.DataFrame:
+    """Titles and genres of the films, by their id."""
+    items = loaded("u4.base").items
+    assert items is not None
+    return items
 
 
 def loaded(part: str) -> Dataset:

@@ -5,6 +5,7 @@ python -m reproduction.page
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import Any
 
@@ -25,8 +26,9 @@ INTRO = """# The paper, table by table
 
 H. Ghauch et al., *Learning Kolmogorov Models for Binary Random Variables* (2018): each of its
 tables and figures, run again, the paper's figure beside ours. `make reproduce` measures and
-writes all of this; `python -m reproduction.table2` one part of it, `python -m reproduction.page`
-the text alone; `make reproduce QUICK=1` is a smaller run of it all, in under two minutes,
+writes all of this in about twenty minutes (it needs MovieLens 100K: from the folder that
+EVENTSPACE_DATA names, else from GroupLens); `python -m reproduction.table2` one part of it,
+`python -m reproduction.page` the text alone; `make reproduce QUICK=1` is a smaller run of it all, in under two minutes,
 written to `build/`. What of the paper does not hold has its own page: [errata](errata.md). What
 its rules are worth is in [rules on held-out ratings](rules-on-held-out-ratings.md).
 
@@ -42,10 +44,20 @@ def experiment(name: str) -> Any:
     return import_module(f"reproduction.{name}")
 
 
+QUICK = """
+**This is a quick run**: fewer seeds, sizes, methods and settings than the text says. The full one
+is docs/reproduction.md.
+"""
+
+
 def rendered(place: record.Place) -> str:
     """The page of all that was measured so far."""
     measured = [name for name in EXPERIMENTS if (place.results / f"{name}.json").exists()]
-    return "\n".join([INTRO, *(section(name, record.load(name, place)) for name in measured)])
+    sections = [section(name, record.load(name, place)) for name in measured]
+    if not place.quick:
+        return "\n".join([INTRO, *sections])
+    page = "\n".join([INTRO, QUICK, *sections])
+    return re.sub(r"\]\(([\w-]+\.md)", r"](../../docs/\1", page)  # where it lies in build/
 
 
 def section(name: str, kept: dict[str, Any]) -> str:
@@ -58,7 +70,8 @@ def section(name: str, kept: dict[str, Any]) -> str:
     return (
         f"## {module.TITLE}\n\n{module.render(kept['figures'])}\n\n"
         f"<sub>`python -m reproduction.{name}`{quick}: {kept['split']}; {shown}; "
-        f"{kept['seconds']:.0f} s; {kept['date']}, {kept['cores']} cores; {versions}.</sub>\n"
+        f"{kept['seconds']:.0f} s; {kept['date']}, commit {kept['commit']}, {kept['cores']} cores; "
+        f"{versions}.</sub>\n"
     )
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -50,9 +51,19 @@ class Place:
 
     def __init__(self, quick: bool) -> None:
         self.results = QUICK / "results" if quick else ROOT / "reproduction" / "results"
+        self.quick = quick
         docs = QUICK if quick else ROOT / "docs"
         self.page = docs / "reproduction.md"
         self.images = docs / "images" / "reproduction"
+
+
+def commit() -> str:
+    """Of the code that runs, marked where it has been changed since; "none" outside of git."""
+    asked = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "none"
 
 
 def name_of(experiment: Experiment) -> str:
@@ -74,6 +85,7 @@ def run(experiment: Experiment, place: Place, quick: bool, say: Say) -> None:
         "split": experiment.SPLIT,
         "seeds": figures["seeds"],
         "seconds": round(seconds, 1),
+        "commit": commit(),
         **about,
         "figures": figures,
     }

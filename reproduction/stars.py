@@ -37,9 +37,9 @@ SPLIT = "u1 to u5"
 
 SPLITS = (4, 1, 2, 3, 5)  # u4 first: what is chosen once is chosen there
 EVENTS = 16
-# in stars, from Table 2: KM and the like times 5, MF and SVD++ times 4; the best of each row
-PAPER = {"KM, five iterations": 0.9305, "NNM": 0.970, "MF": 0.904, "SVD++": 0.904, "NMF": 0.960}
-PAPER |= {"one-hot": 1.048}
+# in stars, from Table 2: of KM and the like D = 16, times 5; of MF, SVD++ (times 4), NMF the best
+PAPER = {"KM, five iterations": 0.950, "NNM": 1.0285, "MF": 0.904, "SVD++": 0.904, "NMF": 0.960}
+PAPER |= {"one-hot": 1.0525}
 POSTERIOR = "KM, posterior"
 OTHERS: dict[str, Options] = {
     "MF": grid(
@@ -140,7 +140,7 @@ def render(figures: Figures) -> str:
         lines.append(
             {
                 "method": f"**{name}**" if name.startswith("KM") else name,
-                "paper's best, stars": f"{PAPER[name]:.3f}" if name in PAPER else "-",
+                "paper, stars": f"{PAPER[name]:.3f}" if name in PAPER else "-",
                 **{split: f"{found[split]['error']:.4f}" for split in splits},
                 "mean": float(np.mean(errors)),
                 "spread": f"{np.std(errors, ddof=1):.4f}" if len(errors) > 1 else "-",
@@ -153,11 +153,14 @@ def render(figures: Figures) -> str:
         line["mean"] = f"{line['mean']:.4f}"
     return f"""RMSE in stars, predictions cut off at 1 and 5, every method on the same splits in the
 same run. Options are chosen on a tenth of each training part; those of Surprise's MF and SVD++ and
-of Cornac's MF once, on u4's; NMF has its defaults. "Paper" is the best entry of the method's row in
-Table 2, brought back to stars: times 4 for MF and SVD++, which are 5-fold means of another package
-there, times 5 for the rest (for NMF it is not said which). What has events has {EVENTS} (BMF 8),
+of Cornac's MF once, on u4's; NMF has its defaults. "Paper" is the method's row in Table 2, brought
+back to stars, D = 16 for what has events, else the best entry: times 4 for MF and SVD++, which are
+5-fold means of another package there, times 5 for the rest (see above). What has events has
+{8 if len(splits) == 1 else EVENTS} (BMF 8),
 but for KolmogorovModelCV, which chooses among 4, 8 and 16, and the averages, which keep their
-defaults. Seconds are those of a fit, and of the choice where the method makes one; "spread" is
+defaults. These defaults were settled on tenths of training parts and on made tables, but over many
+rounds, between which test figures of u1 to u5 were seen ([decisions](decisions.md)).
+Seconds are those of a fit, and of the choice where the method makes one; "spread" is
 the standard deviation over the splits, which differ among themselves in how hard they are.
 
 {table(lines)}
@@ -178,9 +181,9 @@ def verdict(rows: list[dict[str, Any]]) -> str:
     return (
         f"The least error is that of {ranked[0]} ({means[ranked[0]]:.4f}); the best of the other "
         f"packages is {peer} ({means[peer]:.4f}). The best single Kolmogorov model ({single}, "
-        f"{means[single]:.4f}) is {side} the biases ({means['bias']:.4f}). On one scale MF is "
-        "ahead of a single Kolmogorov model; averages of such models, which are Kolmogorov models "
-        "again, are where this can change."
+        f"{means[single]:.4f}) is {side} the biases ({means['bias']:.4f}), and "
+        f"{'above' if means[single] > means[peer] else 'below'} that package. Averages of "
+        "Kolmogorov models are Kolmogorov models again."
     )
 
 

@@ -47,6 +47,13 @@ FIFTHS, QUARTERS = "R/5", "(R-1)/4"
 one_hot = partial(KolmogorovModel, indicators="one-hot")
 BASELINES: dict[str, Any] = {"NNM": HypercubeModel, "K-means": ItemKMeans, "one-hot": one_hot}
 MOST_VERTICES = 8  # beyond, choosing among the vertices takes minutes on a table of this size
+# the factors that the paper prints in each column; where it has no figure, there is none to compare
+FACTORS: dict[str, tuple[int | None, ...]] = {
+    "MF": (4, 10, None, 40),
+    "MF, Cornac": (4, 10, None, 40),
+    "SVD++": (4, 10, 20, 50),
+    "NMF": (None, None, None, 100),
+}
 PEERS: dict[str, tuple[str, Callable[[int], Method]]] = {
     "MF": (QUARTERS, lambda k: surprise("SVD", n_factors=k)),
     "MF, Cornac": (QUARTERS, lambda k: cornac(k=k)),
@@ -107,13 +114,16 @@ def choose_km(n_events: int, parts: Any, quick: bool, paths: bool = True) -> Cho
     """The path of ``pmf_penalty`` first, then ``indicator_penalty`` and ``pmf_prior`` on it."""
     seeds = 1 if quick else VALIDATION_SEEDS
     plain: Choice = {"indicator_penalty": 0.0, "pmf_prior": "mean"}
-    factors = ((1.0, 2.0) if quick else (1.0, 2.0, 3.0)) if paths else (1.0,)
+    factors = (1.0, 2.0) if quick else (1.0, 2.0, 3.0)
     grid = [
         {"last": last, "factor": factor, **plain}
         for factor in factors
         for last in ((10.0, 30.0) if quick else (10.0, 20.0, 45.0, 100.0))
         if factor * last <= 150  # beyond, all PMFs are alike for most of the five iterations
     ]
+    if not paths:
+        tried = (10.0, 30.0) if quick else (10.0, 20.0, 30.0, 45.0, 60.0, 80.0, 100.0, 150.0)
+        grid = [{"last": last, "factor": 1.0, **plain} for last in tried]
     best = choose(km, n_events, grid, parts, seeds)
     others: list[Choice] = [
         {"indicator_penalty": 0.1},
@@ -181,8 +191,9 @@ def once(train: Ratings, test: Ratings, quick: bool, say: Say) -> list[dict[str,
         if n_events <= MOST_VERTICES:
             add("BMF", n_events, partial(of_model, BinaryFactorization(n_events)))
         for name, (scale, make) in PEERS.items():
-            if not (quick and name == "SVD++"):
-                add(name, n_events, partial(of_peer, scale, make(n_events)))
+            n_factors = FACTORS[name][SIZES.index(n_events)]
+            if n_factors is not None and not (quick and name == "SVD++"):
+                add(name, n_events, partial(of_peer, scale, make(n_factors)))
     return rows
 
 
@@ -228,17 +239,20 @@ def render(figures: Figures) -> str:
     ]
     return f"""NRMSE on u4's test part after five iterations, the mean over
 {len(figures["seeds"])} seeds; MF, SVD++ and NMF by Surprise (and MF by Cornac) with their
-defaults and as many factors as events, one seed. **The table has two scales**: the paper divides
-by 5 what it fits itself, and by 4 what it compares with. Here they are as there; the [next
-section](#table-2-in-stars) has one.
+defaults and as many factors as the paper prints (4 at D = 4), one seed. **The table has two
+scales**: the paper says that KM and NNM are divided by 5, MF, NMF and SVD++ by 4. Of K-M it says
+nothing; NMF's 0.192 would be 0.77 stars with 4, which no method reaches, so that both are taken
+with 5. The [next section](#table-2-in-stars) has one scale.
 
 {table(shown)}
 
 K-means has two lines: the paper calls one-hot sets on the simplex K-means, which they are not,
-and its row "K-M" is what these give. BMF, whose table must be full, has biases in the place of
-what is missing; bias: user and item, no events.
+and its row "K-M" is {nearest(rows)}. BMF, whose table must be full, has biases
+in the place of what is missing, and is left out beyond D = {MOST_VERTICES}, where it takes minutes;
+bias: user and item, no events.
 
-KM in detail. The penalty of PMFs goes down with each of the five iterations, by a factor that
+KM in detail (not by `KolmogorovModelCV`, whose paths have more than five iterations). The penalty
+of PMFs goes down with each of the five iterations, by a factor that
 validation picks along with the last penalty (factor 1: the same throughout); then
 `indicator_penalty` 0.1 and 0.2 and the paper's prior, towards zero, are tried against what was
 found.
@@ -253,11 +267,8 @@ settings at D = 24, and sixty at each other D, had been tried with the error on 
 beside that on validation data. The two ranked the settings alike, and what was taken at D = 24 had
 the least validation error of all that were tried; still, a margin smaller than the spread over
 seeds, as there, is no more than a draw with the paper. One penalty throughout is the setting
-nearest to the paper's description; the table shows where it falls short. The splits other than u4
-had no part in this: see the next section.
-
-The paper's row NNM resembles NNM without a penalty at three of four sizes; with one that
-validation picks its error does not grow with D."""
+nearest to the paper's description; its own grid is finer, and as blind as the other. The splits
+other than u4 had no part in this: see the next section."""
 
 
 LINES = [
@@ -276,6 +287,19 @@ LINES = [
     ("BMF", "", FIFTHS),
     ("bias", "", FIFTHS),
 ]
+
+
+def nearest(rows: list[dict[str, Any]]) -> str:
+    """Which of our lines is nearest to the paper's K-M, and by how much at most, in words."""
+    means = {(row["method"], row["D"]): float(np.mean(row["errors"])) for row in rows}
+    printed = {D: float(PAPER["K-M"][k]) for k, D in enumerate(SIZES)}
+    furthest = {
+        name: max(abs(means[name, D] - printed[D]) for D in SIZES if (name, D) in means)
+        for name, paper, _ in LINES
+        if paper == "K-M"
+    }
+    best = min(furthest, key=furthest.__getitem__)
+    return f'nearest to our "{best}", within {furthest[best]:.4f}'
 
 
 def verdict(rows: list[dict[str, Any]]) -> str:

@@ -35,7 +35,7 @@ def measure(quick: bool, say: Say) -> Figures:
     one, two = paper.event(0), paper.event(1)
     return {
         "seeds": list(range(n_starts)),
-        "paper_rmse": float(np.abs(PMF @ INDICATORS.T - CHANCES).max()),
+        "paper_rmse": float(np.sqrt(np.mean(np.square(PMF @ INDICATORS.T - CHANCES)))),
         "pmf": best.pmf_.round(3).tolist(),
         "indicators": best.indicators_.astype(int).tolist(),
         "rmse": float(np.sqrt(best.error_ / CHANCES.size)),

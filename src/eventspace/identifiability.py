@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils.validation import check_is_fitted
 
-from eventspace.baselines.vertices import affine_hull, nearest_vertices
+from eventspace.baselines.vertices import IN_THE_HULL, affine_hull, nearest_vertices
 from eventspace.codes import pack
 from eventspace.inclusion import Classes, below
 
@@ -35,7 +35,6 @@ Bits = NDArray[np.bool_]
 
 MOST_EVENTS = 21  # beyond it the candidates are not looked through
 SPANNED = 1e-6  # a singular value of the PMFs below this part of the greatest is none
-IN_THE_HULL = 1e-9  # a squared distance
 
 
 class Identifiability(NamedTuple):

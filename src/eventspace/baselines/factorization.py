@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 
 MOST_EVENTS = 20  # 2^19 candidates
 POOL = 2  # candidates that are looked at more closely, for each event
+MOST_POOL = 64  # if more lie in the hull itself, which few items may let happen
 
 
 class BinaryFactorization(Solved):
@@ -74,9 +75,8 @@ class BinaryFactorization(Solved):
         """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored."""
         engine, observations = self._engine(), to_learn_from(X)
         table = filled(observations)
-        vertices, distance = nearest_vertices(
-            affine_hull(table, self.n_events), POOL * self.n_events
-        )
+        hull = affine_hull(table, self.n_events)
+        vertices, distance = nearest_vertices(hull, POOL * self.n_events, MOST_POOL)
         chosen = select(table, vertices, self.n_events)
         indicators = np.zeros((observations.n_items, self.n_events), dtype=np.bool_)
         indicators[:, : len(chosen)] = vertices[chosen].T

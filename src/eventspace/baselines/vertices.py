@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
 
 NOISE = 1e-6  # of an entry: directions in which the table varies by less are none
+IN_THE_HULL = 1e-9  # a squared distance
 _BLOCK = 1 << 20  # numbers held of candidates
 
 
@@ -48,8 +49,11 @@ def affine_hull(table: Floats, n_events: int) -> Hull:
     return Hull(mean - Z @ mean[chosen], Z, chosen)
 
 
-def nearest_vertices(hull: Hull, n: int) -> tuple[Bits, Floats]:
-    """The n candidates that are nearest to a vertex: those vertices, and the distances squared."""
+def nearest_vertices(hull: Hull, n: int, most: int = 0) -> tuple[Bits, Floats]:
+    """The n candidates that are nearest to a vertex: those vertices, and the distances squared.
+
+    All that are vertices themselves are among them, up to ``most``.
+    """
     n_candidates = 1 << len(hull.chosen)
     distance = np.empty(n_candidates)
     step = max(1, _BLOCK // len(hull.origin))
@@ -57,7 +61,8 @@ def nearest_vertices(hull: Hull, n: int) -> tuple[Bits, Floats]:
         numbers = np.arange(start, min(start + step, n_candidates))
         points = hull.points(numbers)
         distance[numbers] = np.square(points - (points > 0.5)).sum(axis=1)
-    best = np.argsort(distance, kind="stable")[:n]
+    n_exact = int((distance <= IN_THE_HULL).sum())
+    best = np.argsort(distance, kind="stable")[: max(n, min(n_exact, most))]
     return hull.points(best) > 0.5, distance[best]
 
 
