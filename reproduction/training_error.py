@@ -213,8 +213,8 @@ The paper: the relaxation is "indistinguishable" from exhaustive search (its fin
 {apart(artificial, ROUNDED)} of the exact one's if the better of old and new is kept, within
 {apart(artificial, TAKEN)} if not), and "there is a large gap compared to BMF (globally optimal)".
 Binary factorisation (Slawski, Hein and Lutsik 2013; the paper cites their algorithm 2, the exact
-one) finds a factorisation without error where there is one, its PMFs span the hull of its events, and
-few other vertices lie in that: on
+one) finds a factorisation without error where there is one, its PMFs span the hull of its events,
+and few other vertices lie in that: on
 {figures["planted"]["tables"]} tables with eight planted events, 20 x 40, its largest RMSE is
 {figures["planted"]["largest RMSE"]:.1e}. A table of independent uniform chances is none of
 these, and there the gap is the other way round: {ahead(figures["others"])}.
