@@ -28,9 +28,10 @@ H. Ghauch et al., *Learning Kolmogorov Models for Binary Random Variables* (2018
 tables and figures, run again, the paper's figure beside ours. `make reproduce` measures and
 writes all of this in about twenty minutes (it needs MovieLens 100K: from the folder that
 EVENTSPACE_DATA names, else from GroupLens); `python -m reproduction.table2` one part of it,
-`python -m reproduction.page` the text alone; `make reproduce QUICK=1` is a smaller run of it all, in
-under two minutes, written to `build/`. What of the paper does not hold has its own page: [errata](errata.md). What
-its rules are worth is in [rules on held-out ratings](rules-on-held-out-ratings.md).
+`python -m reproduction.page` the text alone; `make reproduce QUICK=1` is a smaller run of it all,
+in under two minutes, written to `build/`. What of the paper does not hold has its own page:
+[errata](errata.md). What its rules are worth is in [rules on held-out
+ratings](rules-on-held-out-ratings.md).
 
 The paper's split of MovieLens 100K is u4: its twelve "maximally influential" items are exactly
 those whose ratings in `u4.base` are all five stars. Chances are R/5, as in the paper, where
