@@ -58,8 +58,9 @@ class Place:
 
 
 def commit() -> str:
-    """Of the code that runs, marked where it has been changed since; "none" outside of git."""
-    asked = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
+    """The last that changed the code that runs here; "none" outside of git."""
+    code = ["src", "benchmarks/*.py", "reproduction/*.py"]
+    asked = ["git", "-C", str(ROOT), "log", "-1", "--format=%h", "--", *code]
     try:
         return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
