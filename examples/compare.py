@@ -117,11 +117,19 @@ def _factors(rank: int, shrinking: float) -> Tool:
         rest = np.where(seen, wide - mean - offset, 0.0)
         guess = np.zeros(wide.shape)
         for _ in range(60):
-            u, s, v = np.linalg.svd(np.where(seen, rest, guess), full_matrices=False)
-            guess = (u[:, :rank] * np.maximum(s[:rank] - shrinking, 0.0)) @ v[:rank]
+            guess = _shrunk(np.where(seen, rest, guess), rank, shrinking)
         return np.asarray(mean + offset + guess)
 
     return _filled(fill)
+
+
+def _shrunk(x: Floats, rank: int, shrinking: float) -> Floats:
+    """The first singular values of a table, each made smaller, with their vectors."""
+    if x.shape[0] > x.shape[1]:
+        return _shrunk(x.T, rank, shrinking).T
+    squares, vectors = np.linalg.eigh(x @ x.T)
+    s, u = np.sqrt(np.maximum(squares[-rank:], 1e-12)), vectors[:, -rank:]
+    return np.asarray((u * np.maximum(1 - shrinking / s, 0.0)) @ (u.T @ x))
 
 
 def _damped(values: Floats, seen: NDArray[np.bool_], axis: int) -> Floats:

@@ -10,16 +10,13 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from eventspace.plots.axes import COLOURS
+from examples import pictures
 
 
 def draw(figures: dict[str, Any], folder: Path) -> None:
     """The errors, the rules on the map of the lab, and the zones of the lab."""
-    pictures = {"errors": _errors, "rules": _map_of_rules, "zones": _map_of_zones}
-    with plt.rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
-        for name, picture in pictures.items():
-            figure = picture(figures)
-            figure.savefig(folder / f"wireless-{name}.png", dpi=150)
-            plt.close(figure)
+    wanted = {"errors": _errors, "rules": _map_of_rules, "zones": _map_of_zones}
+    pictures.save({f"wireless-{name}": each for name, each in wanted.items()}, figures, folder)
 
 
 def _errors(figures: dict[str, Any]) -> Figure:
@@ -30,17 +27,9 @@ def _errors(figures: dict[str, Any]) -> Figure:
     }
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), sharey=True, layout="constrained")
     for ax, (task, title) in zip(axes, titles.items(), strict=True):
-        rows = figures["hidden"][task]
-        for y, (tool, row) in enumerate(rows.items()):
-            colour = COLOURS[0] if tool.startswith("Kolmogorov") else "0.45"
-            ax.plot(row["rmse"], [y] * len(row["rmse"]), "o", color=colour, alpha=0.35, ms=5)
-            ax.plot(np.mean(row["rmse"]), y, "|", color=colour, ms=14, mew=2.5)
-        ax.set(title=title, xlabel="RMSE of the delivery", yticks=range(len(rows)))
-        ax.set_yticklabels(rows)
+        pictures.dots(ax, figures["hidden"][task], "rmse")
+        ax.set(title=title, xlabel="RMSE of the delivery")
         ax.axhline(5.5, color="0.8", lw=0.8)
-        ax.grid(axis="x", color="0.92")
-        ax.set_axisbelow(True)
-    axes[0].invert_yaxis()
     for middle, said in ((2.5, "without positions"), (7.5, "with positions")):
         across = axes[2].get_yaxis_transform()
         axes[2].text(1.03, middle, said, transform=across, va="center", rotation=270, color="0.4")
@@ -60,8 +49,7 @@ def _map_of_rules(figures: dict[str, Any]) -> Figure:
         ax.text(*at, str(node), ha="center", va="center", fontsize=9, zorder=3)
     listed = figures["rules"][0]["listed"]
     for a, b, *_, rate, base in listed:
-        borne = np.nan if np.isnan(rate) else rate - base
-        colour = "0.7" if np.isnan(borne) else COLOURS[0] if borne > 0 else COLOURS[5]
+        colour = "0.7" if rate is None else COLOURS[0] if rate > base else COLOURS[5]
         ax.annotate(
             "",
             places[int(b)],
@@ -78,9 +66,8 @@ def _map_of_rules(figures: dict[str, Any]) -> Figure:
         ax.plot([], [], color=colour, lw=2, label=said)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.09), frameon=False, ncols=1)
     ax.set(xlabel="metres", ylabel="metres", aspect="equal")
-    ax.set_title(
-        f"Whoever reaches the tail reaches the head: the first {len(listed)} rules", loc="left"
-    )
+    title = f"Whoever reaches the tail reaches the head: the first {len(listed)} rules"
+    ax.set_title(title, loc="left")
     return figure
 
 
