@@ -26,7 +26,7 @@ from examples.votes_pictures import draw
 
 __all__ = ["draw", "measure", "tables"]
 
-SEEDS = (0, 1, 2)
+SEEDS = (1, 2, 3)  # what is tried was settled with seed 0, which takes no part
 LOPSIDED = 0.025  # a smaller minority than this part, and a roll call takes no part, as is usual
 SURE = 0.005  # for the log loss nobody is surer than this
 PENALTIES = (0.3, 1.0, 3.0, 10.0)  # of ideal points

@@ -27,7 +27,7 @@ from examples.wireless_pictures import draw
 
 __all__ = ["draw", "measure", "tables"]
 
-SEEDS = (0, 1, 2)
+SEEDS = (1, 2, 3)  # what is tried was settled with seed 0, which takes no part
 GOOD = 0.5  # of the packets arrive: a link to build on
 HEARS = 0.25  # a receiver hears a sender, in rules
 PENALTIES = (0.3, 1.0, 3.0, 10.0)  # of the regression, scikit-learn's C
