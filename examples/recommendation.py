@@ -234,7 +234,7 @@ def verdict(figures: dict[str, Any]) -> str:
     return (
         f"**Ratings are predicted well**: RMSE {error[posterior]:.3f} stars, where biases have "
         f"{error['BiasModel']:.3f} and the better of two quick peers, {peer}, has "
-        f"{error[peer]:.3f}; tuned packages are compared in the [benchmarks](benchmarks.md#accuracy). "
+        f"{error[peer]:.3f}; tuned packages are in the [benchmarks](benchmarks.md#accuracy). "
         f"**One model of {EVENTS} events that can be read has {error[few]:.3f}.** "
         f"**For ten films out of all, it is the wrong tool by itself**: {likely:.0%} of the "
         f"likeliest are held-out likes, {popular:.0%} of the most rated films. What people watch "

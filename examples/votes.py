@@ -1,0 +1,297 @@
+"""Roll calls: predict votes that were hidden, read blocs as events, find votes that imply others.
+
+The 16 key votes of the House in 1984, and the 109th Senate. A user is a legislator, an item a roll
+call, the value 1 for yea and 0 for nay. Baskets of a grocery, where only a yes is ever seen, are in
+examples/baskets.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import shorten
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from eventspace import KolmogorovEnsemble, KolmogorovModelCV, KolmogorovPosterior
+from eventspace.datasets import Dataset
+from eventspace.datasets.votes import house_votes_84, senate_109
+from eventspace.metrics import brier_score
+from examples import compare
+from examples.baskets import N_RULES, measure_baskets
+from examples.compare import COLUMNS, Floats, Measure, Tool
+from examples.ideal_points import IdealPoints, ideal_points
+from examples.votes_pictures import draw
+
+__all__ = ["draw", "measure", "tables"]
+
+SEEDS = (1, 2, 3)  # what is tried was settled with seed 0, which takes no part
+LOPSIDED = 0.025  # a smaller minority than this part, and a roll call takes no part, as is usual
+SURE = 0.005  # for the log loss nobody is surer than this
+PENALTIES = (0.3, 1.0, 3.0, 10.0)  # of ideal points
+SWEEPS = {"n_warmup": 40, "n_draws": 40}  # fewer than by default: a minute for all
+CHAINS: dict[str, Any] = {**SWEEPS, "n_chains": 4, "n_samples": 32, "random_state": 0}
+BLOCS = {"house": 5, "senate": 5}
+FIRST = 50  # rules that are compared
+
+
+def house() -> Dataset:
+    """The House of 1984."""
+    return house_votes_84()
+
+
+def senate() -> Dataset:
+    """The Senate of 2005 and 2006, without lopsided roll calls."""
+    data = senate_109()
+    yeas = data.table.groupby("item")["value"].transform("mean")
+    contested = data.table[np.minimum(yeas, 1 - yeas) >= LOPSIDED].reset_index(drop=True)
+    return Dataset(
+        data.name, contested, data.scale, data.citation, data.licence, data.users, data.items
+    )
+
+
+def log_loss(truth: Floats, chance: Floats) -> float:
+    """The mean surprise at what came, in nats."""
+    chance = np.clip(chance, SURE, 1 - SURE)
+    return float(-np.mean(np.log(np.where(truth > 0.5, chance, 1 - chance))))
+
+
+def accuracy(truth: Floats, chance: Floats) -> float:
+    """How often the likelier vote was cast."""
+    return float(((chance >= 0.5) == (truth > 0.5)).mean())
+
+
+MEASURES: dict[str, Measure] = {
+    "accuracy": accuracy,
+    "log_loss": log_loss,
+    "brier": brier_score,
+}
+
+
+def party_share(data: Dataset) -> Tool:
+    """What part of the party says yea to the roll call, one yea and one nay added."""
+    party = parties(data)
+
+    def predict(train: pd.DataFrame, pairs: pd.DataFrame) -> Floats:
+        of_train, of_pairs = (party.loc[table["user"]].to_numpy() for table in (train, pairs))
+        votes = (
+            train.assign(party=of_train).groupby(["party", "item"])["value"].agg(["sum", "size"])
+        )
+        counts = votes.reindex(pd.MultiIndex.from_arrays([of_pairs, pairs["item"]])).fillna(0.0)
+        return ((counts["sum"] + 1) / (counts["size"] + 2)).to_numpy()
+
+    return predict
+
+
+def parties(data: Dataset) -> pd.Series:
+    """The party of each legislator."""
+    assert data.users is not None
+    return data.users["party"]
+
+
+def tools(data: Dataset) -> dict[str, Tool]:
+    """All that are compared; what has to be chosen is chosen by log loss."""
+
+    def best_ideal(n_dims: int) -> Tool:
+        return compare.best_of((ideal_points(n_dims, p) for p in PENALTIES), log_loss)
+
+    single = KolmogorovModelCV((4, 8, 16), indicator_penalty=0.0, cv=0.1, random_state=0)
+    posteriors = (compare.estimator(KolmogorovPosterior(n, **CHAINS)) for n in (8, 16))
+    return {
+        "the party's share of yeas": party_share(data),
+        "principal components": compare.factors(log_loss),
+        "ideal points, one dimension": best_ideal(1),
+        "ideal points, two dimensions": best_ideal(2),
+        "KolmogorovModelCV": compare.estimator(single),
+        "KolmogorovEnsemble": compare.estimator(KolmogorovEnsemble(random_state=0)),
+        "KolmogorovPosterior": compare.best_of(posteriors, log_loss),
+    }
+
+
+def blocs(data: Dataset, n_events: int) -> dict[str, Any]:
+    """A model of few events that says what an ensemble of all votes says, beside the parties."""
+    model = KolmogorovEnsemble(random_state=0).fit(data.table[COLUMNS]).to_model(n_events)
+    order = np.argsort(-model.pmf_mean_)
+    pmf, sets = model.pmf_[:, order], model.indicators_[:, order]
+    members = pd.Index(model.observations_.user_ids.values)
+    party = parties(data).loc[members].to_numpy()
+    heaviest = pmf.argmax(axis=1)
+    right = [np.unique(party[heaviest == d], return_counts=True)[1].max() for d in set(heaviest)]
+    points = IdealPoints(1, 1.0).fit(data.table)
+    place = pd.Series(points.points[:, 0], points.users).loc[members]
+    return {
+        "loss": model.loss_,
+        "members": [str(member) for member in members],
+        "party": [str(each) for each in party],
+        "point": place.round(3).tolist(),
+        "pmf": pmf.round(4).tolist(),
+        "items": [str(item) for item in model.observations_.item_ids],
+        "indicators": sets.astype(int).tolist(),
+        "with_party": float(sum(right) / len(party)),
+        "by_point": _by_point(place.to_numpy(), party),
+    }
+
+
+def _by_point(place: Floats, party: Any) -> float:
+    """How many are on their party's side of the best cut of the line."""
+    is_first = party[np.argsort(place)] == party[np.argmin(place)]
+    left = np.cumsum(is_first) + (~is_first).sum() - np.cumsum(~is_first)
+    return float(max(left.max(), len(party) - left.min()) / len(party))
+
+
+def rules(data: Dataset, seed: int) -> dict[str, Any]:
+    """Yea to A, so yea to B: rules from half of the legislators, and what the others did.
+
+    Against as many pairs by confidence and by lift in that half, by counting.
+    """
+    members = data.table["user"].drop_duplicates()
+    chosen = members.sample(frac=0.5, random_state=seed)
+    ours = data.table["user"].isin(chosen)
+    train, test = data.table[ours], data.table[~ours]
+    model = KolmogorovPosterior(**CHAINS).fit(train[COLUMNS])
+    found = model.rules(test[COLUMNS], top=FIRST, min_evidence=10, like=1.0)
+    counted = counted_rules(train)
+    kinds = {
+        "rules": found,
+        "by confidence": counted.nlargest(len(found), "confidence"),
+        "by lift": counted.nlargest(len(found), "lift"),
+        "all": counted,
+    }
+    columns = ["if_item", "then_item", "probability", "users", "like_rate", "base_rate"]
+    firsts = found.drop_duplicates("if_item")[columns].head(6)
+    return {
+        "found": len(found),
+        "gains": {name: evidence(test, some) for name, some in kinds.items()},
+        "listed": firsts.round(4).astype(object).to_numpy().tolist(),
+    }
+
+
+def counted_rules(train: pd.DataFrame) -> pd.DataFrame:
+    """All pairs of roll calls with their confidence and lift, by counting."""
+    wide = compare.wide_table(train)
+    voted, yea = wide.notna().to_numpy(dtype=np.float64), wide.fillna(0.0).to_numpy()
+    both, yeas = yea.T @ yea, yea.T @ voted  # of those who voted on both: yea to both, to the first
+    a, b = np.nonzero((both >= 5) & ~np.eye(len(both), dtype=bool))
+    confidence = both[a, b] / yeas[a, b]
+    names, base = wide.columns.to_numpy(), yeas[b, a] / (voted.T @ voted)[a, b]
+    said = {"if_item": names[a], "then_item": names[b], "confidence": confidence}
+    return pd.DataFrame({**said, "lift": confidence / base})
+
+
+def evidence(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, float]:
+    """Over all who voted on both: of the yeas to A, how many to B; yeas to B anyway; their ratio.
+
+    The last is the mean over the pairs.
+    """
+    wide = compare.wide_table(table)
+    a, b = (wide[pairs[side]].to_numpy() for side in ("if_item", "then_item"))
+    both = ~np.isnan(a) & ~np.isnan(b)
+    yea = both & (a > 0.5)
+    enough = yea.sum(axis=0) >= 3
+    rate = (yea & (b > 0.5)).sum(axis=0)[enough] / yea.sum(axis=0)[enough]
+    base = (both & (b > 0.5)).sum(axis=0)[enough] / both.sum(axis=0)[enough]
+    lift = rate[base > 0] / base[base > 0]
+    return {"yea": float(rate.mean()), "anyway": float(base.mean()), "lift": float(lift.mean())}
+
+
+def measure(seeds: Sequence[int] = SEEDS) -> dict[str, Any]:
+    """All figures; each list of numbers has one a seed."""
+    chambers = {"house": (house(), 0.25), "senate": (senate(), 0.5)}
+    calls = senate().items
+    assert calls is not None
+    found = {name: [rules(data, seed) for seed in seeds] for name, (data, _) in chambers.items()}
+    named = {item for each in found["senate"] for rule in each["listed"] for item in rule[:2]}
+    return {
+        "seeds": list(seeds),
+        "votes": {name: len(data.table) for name, (data, _) in chambers.items()},
+        "hidden": {
+            name: compare.compare(tools(data), MEASURES, data.table, part, seeds)
+            for name, (data, part) in chambers.items()
+        },
+        "blocs": {name: blocs(data, BLOCS[name]) for name, (data, _) in chambers.items()},
+        "rules": found,
+        "calls": {
+            item: f"{calls['bill'][item]}, {shorten(calls['description'][item], 90)}"
+            for item in sorted(named)
+        },
+        "baskets": [measure_baskets(seed) for seed in seeds],
+    }
+
+
+def tables(figures: dict[str, Any]) -> dict[str, str]:
+    """The tables of the page."""
+    names = {"accuracy": "accuracy", "log_loss": "-log loss", "brier": "-Brier score"}
+    kinds = {
+        "rules": "rules of the posterior",
+        "by confidence": "as many pairs, by confidence",
+        "by lift": "as many pairs, by lift",
+        "all": "all pairs",
+    }
+    columns = {"yea": "yea to B, if to A", "anyway": "yea to B anyway", "lift": "held-out lift"}
+    written = {}
+    for chamber in ("house", "senate"):
+        written[chamber] = compare.markdown(figures["hidden"][chamber], names)
+        found = figures["rules"][chamber]
+        gains = {
+            said: {key: [each["gains"][kind][key] for each in found] for key in columns}
+            for kind, said in kinds.items()
+        }
+        written[f"{chamber} rules"] = compare.markdown(gains, columns, bold=False)
+        written[f"{chamber} listed"] = _listed(found[0]["listed"], figures["calls"])
+        written[f"{chamber} blocs"] = _blocs(figures["blocs"][chamber])
+        written[f"{chamber} parties"] = _parties(figures["blocs"][chamber])
+    return {**written, **_baskets(figures["baskets"])}
+
+
+def _listed(rows: list[list[Any]], calls: dict[str, str]) -> str:
+    lines = ["| yea to | so yea to | held-out voters | yea, if to the first | anyway |"]
+    lines.append("|---|---|---|---|---|")
+    for a, b, _, voters, rate, base in rows:
+        first, then = (calls.get(item, item) for item in (a, b))
+        lines.append(f"| {first} | {then} | {voters} | {rate:.2f} | {base:.2f} |")
+    return "\n".join(lines)
+
+
+def _blocs(found: dict[str, Any]) -> str:
+    pmf, party = np.array(found["pmf"]), np.array(found["party"])
+    names = [name for name in dict.fromkeys(sorted(found["party"])) if (party == name).sum() > 1]
+    lines = ["| event | " + " | ".join(f"mass, {name}" for name in names) + " | yea in it to |"]
+    lines.append("|---" * (len(names) + 2) + "|")
+    sets = np.array(found["indicators"])
+    for d in range(pmf.shape[1]):
+        masses = " | ".join(f"{pmf[party == name, d].mean():.2f}" for name in names)
+        lines.append(f"| {d} | {masses} | {sets[:, d].sum()} of {len(sets)} |")
+    return "\n".join(lines)
+
+
+def _parties(found: dict[str, Any]) -> str:
+    n = len(found["members"])
+    return (
+        f"Guess a member's party from the heaviest event: {found['with_party']:.1%} of {n} are "
+        f"right. Cut the line of ideal points in two where it is best: {found['by_point']:.1%}."
+    )
+
+
+def _baskets(found: list[dict[str, Any]]) -> dict[str, str]:
+    kinds = {
+        "inclusions": f"{N_RULES} inclusions of the model",
+        "by confidence": f"{N_RULES} association rules, by confidence",
+        "by lift": f"{N_RULES} association rules, by lift",
+    }
+    rules = {
+        said: {
+            "said": [each["said"][kind] for each in found],
+            **{key: [each["rules"][kind][key] for each in found] for key in ("confidence", "lift")},
+        }
+        for kind, said in kinds.items()
+    }
+    tools = {
+        tool: {"found": [each["completion"][tool] for each in found]}
+        for tool in found[0]["completion"]
+    }
+    columns = {"said": "confidence claimed", "confidence": "held out", "lift": "held-out lift"}
+    return {
+        "baskets rules": compare.markdown(rules, columns, bold=False),
+        "baskets": compare.markdown(tools, {"found": "among the ten shown"}),
+    }
