@@ -367,3 +367,11 @@ def test_the_memory_held() -> None:
         array.nbytes for entries in (observed.by_user, observed.by_item) for array in entries
     )
     assert held <= 16.1 * observed.n_observed
+
+
+def test_a_range_that_does_not_count_from_zero_labels_the_rows() -> None:
+    wide = pd.DataFrame(np.arange(12.0).reshape(2, 6))
+    assert Observations.of(wide.set_axis(pd.RangeIndex(5, 7))).user_ids.values.tolist() == [5, 6]
+    assert Observations.of(wide).user_ids.values.tolist() == [0, 1]
+    named = wide.rename_axis("who")
+    assert Observations.of(named).user_ids.values.tolist() == [0, 1]

@@ -236,6 +236,17 @@ def test_attributes_speak_for_items_whose_ratings_hardly_count(kinds, tmp_path) 
     assert apart[1] > 0.12
 
 
+def test_attributes_by_a_range_of_ids_are_read_by_them() -> None:
+    rng = np.random.default_rng(0)
+    table = Observations.of(
+        (np.arange(1, 31).repeat(8), np.tile(np.arange(8), 30), rng.random(240))
+    )
+    ages = pd.DataFrame({"age": np.arange(30.0)}, index=pd.RangeIndex(1, 31, name="user"))
+    model = KolmogorovPosterior(2, n_chains=1, n_warmup=1, n_draws=4, random_state=0)
+    model.fit(table, user_attributes=ages)
+    assert model.user_attributes_[:, 0].tolist() == list(range(30))
+
+
 def test_attributes_of_new_rows_need_the_columns_of_the_fit(kinds) -> None:
     wide, of_users, of_items = kinds
     model = KolmogorovPosterior(**QUICK, random_state=0)

@@ -40,9 +40,11 @@ class Table:
     @property
     def index(self) -> Any | None:
         """The row labels, if it has such, and they say more than the row's number."""
-        if isinstance(self.frame, pd.DataFrame) and not isinstance(self.frame.index, pd.RangeIndex):
-            return self.frame.index
-        return None
+        if not isinstance(self.frame, pd.DataFrame):
+            return None
+        index = self.frame.index
+        numbers = isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1)
+        return None if numbers and index.name is None else index
 
     @property
     def pivoted(self) -> bool:
