@@ -243,7 +243,7 @@ def verdict(figures: dict[str, Any]) -> str:
 
 
 def draw(figures: dict[str, Any], folder: Path) -> None:
-    """Errors of all methods, and the mass of events."""
+    """The errors of all methods."""
     import matplotlib.pyplot as plt
 
     from eventspace.plots.axes import COLOURS, QUIET
@@ -253,10 +253,12 @@ def draw(figures: dict[str, Any], folder: Path) -> None:
     figure, ax = plt.subplots(figsize=(8, 3), layout="constrained")
     values = [found[name]["RMSE"] for name in names]
     ours = ["Kolmogorov" in name or "to_model" in name for name in names]
-    ax.barh(names, values, color=[COLOURS[0] if own else QUIET for own in ours], height=0.6)
+    ax.scatter(values, names, color=[COLOURS[0] if own else QUIET for own in ours], s=60)
     for k, value in enumerate(values):
-        ax.text(value + 0.002, k, f"{value:.3f}", va="center", fontsize=9)
-    ax.set(xlim=(0.85, max(values) * 1.02), xlabel="held-out RMSE, stars")
+        ax.text(value + 0.004, k, f"{value:.3f}", va="center", fontsize=9)
+    ax.set(xlim=(min(values) - 0.01, max(values) + 0.02), xlabel="held-out RMSE, stars")
+    ax.grid(axis="y", color=QUIET, alpha=0.25)
+    ax.set_axisbelow(True)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     figure.savefig(folder / "recommendation.png", dpi=120)
