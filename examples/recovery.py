@@ -109,6 +109,6 @@ def draw(figures: dict[str, Any], folder: Path) -> None:
         ax.minorticks_off()
         ax.set(title=title, xlabel="ratings an item", ylim=(0, None))
         ax.spines[["top", "right"]].set_visible(False)
-    axes[0].legend(frameon=False)
+    axes[2].legend(frameon=False)
     figure.savefig(folder / "recovery.png", dpi=120)
     plt.close(figure)
