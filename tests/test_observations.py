@@ -375,3 +375,22 @@ def test_a_range_that_does_not_count_from_zero_labels_the_rows() -> None:
     assert Observations.of(wide).user_ids.values.tolist() == [0, 1]
     named = wide.rename_axis("who")
     assert Observations.of(named).user_ids.values.tolist() == [0, 1]
+
+
+def test_five_columns_of_which_two_can_only_be_ids_are_not_taken_for_items() -> None:
+    rng = np.random.default_rng(0)
+    n = 300
+    table = pd.DataFrame(
+        {
+            "Kunde": np.arange(n) // 3,
+            "Artikel": rng.integers(0, 90, n),
+            "Note": rng.integers(1, 6, n),
+            "Tag": rng.integers(1, 29, n),
+            "Filiale": rng.integers(1, 9, n),
+        }
+    )
+    with pytest.raises(ValueError, match=r"could be long .* or wide .*: say which"):
+        Observations.of(table)
+    assert Observations.from_wide(table).n_items == 5
+    stars = pd.DataFrame(rng.integers(1, 6, (n, 5)), columns=list("abcde"))
+    assert Observations.of(stars).n_items == 5

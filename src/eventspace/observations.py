@@ -80,15 +80,16 @@ class Observations:
         - Observations: the same, unless they have to be aligned or rescaled;
         - a data set of ``eventspace.datasets``: its table, on its scale.
 
-        A DataFrame is long (a row an entry) if its columns are named for it: a user, an item, and
-        a value or successes and trials, perhaps a weight (``userId``, ``movie_id``, ``Rating``,
-        ...); all others are left aside. It is wide (a row a user, a column an item) if it comes
-        from a pivot, or has five columns or more or fewer than three, no two of which have such
-        names. Three or four columns without all the names are user, item, value in this order if
-        that is the only reading: the first two are text or times, or whole numbers outside of
-        both [0, 1] and the range of the values, with no labels on the rows. A fourth column is a
-        weight only if it is named so, and ignored only if it holds times (by its name, its type,
-        or as Unix seconds). Everything else is refused: say `from_long` or `from_wide`.
+        A DataFrame is long (a row an entry) if its columns are named for it: a user, an item, and a
+        value or successes and trials, perhaps a weight (``userId``, ``movie_id``, ``Rating``, ...);
+        all others are left aside. It is wide (a row a user, a column an item) if it comes from a
+        pivot, or has five columns or more or fewer than three, no two of which have such names
+        (and, up to eight columns, the first two are not ids by the same signs). Three or four
+        columns without all the names are user, item, value in this order if that is the only
+        reading: the first two are text or times, or whole numbers outside of both [0, 1] and the
+        range of the values, with no labels on the rows. A fourth column is a weight only if it is
+        named so, and ignored only if it holds times (by its name, its type, or as Unix seconds).
+        Everything else is refused: say `from_long` or `from_wide`.
         """
         scale = units.checked_option(scale)
         known = Known.of(users, items)

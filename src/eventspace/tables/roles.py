@@ -29,6 +29,8 @@ _WORDS = {
 _ROLE = {word: role for role, words in _WORDS.items() for word in words.split()}
 _HINTS = ("user", "item", "value", "weight", "successes", "trials", "time")
 
+FEW = 8  # columns that a long table may well have
+
 Roles = dict[str, int]
 
 
@@ -61,7 +63,19 @@ def long_roles(table: Table) -> Roles | None:
     hints = {r for r in found if r in _HINTS}
     if len(hints) >= 2 or (len(columns) < 3 and named - {"user"}):
         raise _missing(table, {r for r in ("user", "item", "value") if r not in named})
+    if 4 < len(columns) <= FEW and not named and _looks_long(table, columns):
+        raise _ambiguous(table)
     return None
+
+
+def _looks_long(table: Table, columns: list[int]) -> bool:
+    """Whether the first columns are numbers that only ids can be, and nothing is missing."""
+    user, item, value = columns[:3]
+    if any(column_kind(table.column(j)) != "number" for j in columns):
+        return False
+    if any(np.isnan(_numbers(table, j).astype(np.float64)).any() for j in columns):
+        return False
+    return _only_ids(table, user, value) and _only_ids(table, item, value)
 
 
 def assign(table: Table, given: Mapping[str, Hashable]) -> Roles:
@@ -135,13 +149,17 @@ def _by_position(table: Table, named: set[str]) -> Roles:
     if roles is None or not all(
         _only_ids(table, roles[r], roles.get("value")) for r in ("user", "item") if r not in named
     ):
-        names = _listed(table, range(len(table.names)))
-        raise ValueError(
-            f"A table of columns {names} could be long (user, item, value) or wide (a row a user, "
-            "a column an item): say which with Observations.from_long(data, user=..., item=..., "
-            "value=...), with weight=... if it has one, or Observations.from_wide(data)."
-        )
+        raise _ambiguous(table)
     return roles
+
+
+def _ambiguous(table: Table) -> ValueError:
+    names = _listed(table, range(len(table.names)))
+    return ValueError(
+        f"A table of columns {names} could be long (user, item, value) or wide (a row a user, "
+        "a column an item): say which with Observations.from_long(data, user=..., item=..., "
+        "value=...), with weight=... if it has one, or Observations.from_wide(data)."
+    )
 
 
 def _only_ids(table: Table, j: int, value: int | None) -> bool:
