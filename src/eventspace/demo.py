@@ -83,15 +83,21 @@ def run(output: Path, console: Console, n_threads: int | None = -1) -> None:
     console.print("\nWhy the first of these:")
     why = model.explain(user, best_films["item"].iloc[0], genres)
     console.print(escape(str(why)), highlight=False)
-    write(model, genres, output, console)
+    write(model, ratings[others | held_out], genres, output, console)
 
 
-def write(model: KolmogorovModel, genres: pd.Series[str], output: Path, console: Console) -> None:
+def write(
+    model: KolmogorovModel,
+    held_out: pd.DataFrame,
+    genres: pd.Series[str],
+    output: Path,
+    console: Console,
+) -> None:
     """The model, and a page about it; then what to do with them."""
     model.save(output)
     console.print(f"\nWritten: {output}. Go on with: eventspace info {output}", soft_wrap=True)
     page = output.with_suffix(".html")
-    model.report(page, tags=genres)
+    model.report(page, held_out, title="MovieLens small", tags=genres)
     console.print(f"Written: {page}. Open it in a browser.", soft_wrap=True)
 
 

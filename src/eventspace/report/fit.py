@@ -42,17 +42,22 @@ def fit_of(model: Any, X: Any) -> dict[str, Any]:
 
 
 def _compared(model: Any, table: Observations) -> dict[str, Any]:
-    """What was predicted of a table's entries beside what is observed, in probability."""
+    """What was predicted of a table's entries beside what is observed, in probability.
+
+    Entries of users whom the model does not know have no part in this, unless there are no others.
+    """
     known = model.observations_
     u, i, value = table.coo()
-    n_entries = len(value)
-    if n_entries > budget.ENTRIES:
-        some = np.random.default_rng(0).choice(n_entries, budget.ENTRIES, replace=False)
-        u, i, value = u[some], i[some], value[some]
     if table is not known:
         u = known.user_ids.positions(table.user_ids.values)[u]
         i = known.item_ids.positions(table.item_ids.values)[i]
         value = np.clip(known.to_unit(table.from_unit(value)), 0, 1)
+        if (u >= 0).any():
+            u, i, value = u[u >= 0], i[u >= 0], value[u >= 0]
+    n_entries = len(value)
+    if n_entries > budget.ENTRIES:
+        some = np.random.default_rng(0).choice(n_entries, budget.ENTRIES, replace=False)
+        u, i, value = u[some], i[some], value[some]
     truth = np.asarray(value, dtype=np.float64)
     predicted = np.clip(model._predict_positions(u, i), 0, 1)
     curve = reliability_curve(truth, predicted, n_bins=BINS)
