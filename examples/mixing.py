@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -74,9 +74,13 @@ def with_reference(mixture: Mixture) -> dict[str, Floats]:
 # Blind: only the number of types is known. Nothing here sees a proportion or a profile.
 
 
-def from_vertices(seen: Observations, n_types: int) -> KolmogorovModel:
+def least(*fits: Any) -> Any:
+    """The fit of least cost."""
+    return min(fits, key=lambda fit: float(fit.history_[-1]))
+
+
+def from_vertices(seen: Observations, found: BinaryFactorization) -> KolmogorovModel:
     """A descent from what BMF finds."""
-    found = BinaryFactorization(n_types).fit(seen)
     model = KolmogorovModel.from_parts(found.pmf_, found.indicators_, seen)
     model.set_params(warm_start=True, n_iter=ITERATIONS, random_state=0)
     return model.fit(seen)
@@ -94,13 +98,20 @@ def loosened(model: KolmogorovModel, pmf_penalty: float = 1.0) -> HypercubeModel
     return further.fit(model.observations_)
 
 
-def factorised(samples: Floats, n_types: int, seed: int) -> tuple[Floats, Floats]:
-    """NMF's weights and profiles: the best of some random starts, with 1,500 iterations more."""
+def factorised(samples: Floats, vertices: BinaryFactorization, seed: int) -> tuple[Floats, Floats]:
+    """NMF's weights and profiles: the best of random starts and of one from BMF's vertices.
+
+    It then has 1,500 iterations more.
+    """
+    n_types = vertices.n_events
     drafts = [
         NMF(n_types, init="random", tol=1e-3, max_iter=5000, random_state=STARTS * seed + k)
         for k in range(STARTS)
     ]
     weights = [draft.fit_transform(samples) for draft in drafts]
+    start = {"W": vertices.pmf_.copy(), "H": vertices.indicators_.T.astype(np.float64)}
+    drafts.append(NMF(n_types, init="custom", tol=1e-3, max_iter=5000))
+    weights.append(drafts[-1].fit_transform(samples, **start))
     best = int(np.argmin([draft.reconstruction_err_ for draft in drafts]))
     final = NMF(n_types, init="custom", tol=0.0, max_iter=1500)
     start = {"W": weights[best], "H": drafts[best].components_}
@@ -110,19 +121,23 @@ def factorised(samples: Floats, n_types: int, seed: int) -> tuple[Floats, Floats
 def blind(mixture: Mixture, n_types: int, seed: int) -> tuple[dict[str, Floats], KolmogorovModel]:
     """Proportions by each blind method, the events in its own order; and the Kolmogorov model.
 
-    Of the descents from random starts and the one from BMF's vertices, that of least cost counts.
+    Of the descents from random starts and the one from BMF's vertices, that of least cost counts,
+    for all alike.
     """
     seen = mixture.observations()
+    vertices = BinaryFactorization(n_types).fit(seen)
     random = from_random_starts(seen, n_types, seed)
-    model = min((random, from_vertices(seen, n_types)), key=lambda fit: float(fit.history_[-1]))
+    model = least(random, from_vertices(seen, vertices))
     hypercube = HypercubeModel(n_types, n_init=STARTS, n_iter=ITERATIONS, random_state=seed)
-    weights, profiles = factorised(mixture.samples.to_numpy(), n_types, seed)
+    start = (vertices.pmf_, vertices.indicators_)
+    further = HypercubeModel(n_types, init=start, n_iter=ITERATIONS)
+    weights, profiles = factorised(mixture.samples.to_numpy(), vertices, seed)
     return {
         "KolmogorovModel, random starts only": random.pmf_,
         "KolmogorovModel": model.pmf_,
         "KolmogorovModel, then loosened": loosened(model).pmf_,
-        "HypercubeModel (NNM)": hypercube.fit(seen).pmf_,
-        "BinaryFactorization (BMF)": BinaryFactorization(n_types).fit(seen).pmf_,
+        "HypercubeModel (NNM)": least(hypercube.fit(seen), further.fit(seen)).pmf_,
+        "BinaryFactorization (BMF)": vertices.pmf_,
         "NMF, rows normalised": normalised(weights),
         "NMF, profiles scaled first": normalised(weights * profiles.max(axis=0)),
     }, model
