@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import combinations
 
 import matplotlib as mpl
 import numpy as np
@@ -204,7 +205,7 @@ def test_the_hasse_diagram_has_a_node_a_class_and_a_line_a_cover() -> None:
     assert set(nodes) == {"a", "b", "c", "d\n\\$d2\\$", "e"}
     height = {name: y for name, (_, y) in nodes.items()}
     assert height["a"] == height["e"] < height["b"] == height["c"] < height["d\n\\$d2\\$"]
-    ends = {tuple(map(tuple, line.get_xydata())) for line in ax.lines}
+    ends = {tuple(map(tuple, line.get_xydata()[[0, -1]])) for line in ax.lines}
     pairs = [("a", "b"), ("a", "c"), ("b", "d\n\\$d2\\$"), ("c", "d\n\\$d2\\$")]
     assert ends == {(nodes[lower], nodes[upper]) for lower, upper in pairs}
     assert len(set(nodes.values())) == len(nodes)  # none hides another
@@ -214,6 +215,32 @@ def test_the_hasse_diagram_of_some_items_draws_what_follows_among_them() -> None
     ax = plots.hasse(planted_order(), items=["a", "d"])
     assert [text.get_text() for text in ax.texts] == ["a", "d"]
     assert len(ax.lines) == 1
+
+
+def many_sets(n: int) -> KolmogorovModel:
+    """Of n items with sets of 8 events, large and small, so that lines pass many rows."""
+    rng = np.random.default_rng(n)
+    sets = rng.random((n, 8)) < rng.random((n, 1))
+    pmf = rng.dirichlet(np.ones(8), 5)
+    names = [f"An item with a long name, {k}" for k in range(n)]
+    return KolmogorovModel.from_parts(pmf, sets, pd.DataFrame(pmf @ sets.T, columns=names))
+
+
+@pytest.mark.parametrize("n", [2, 5, 20, 60])
+def test_no_line_of_the_hasse_diagram_passes_behind_a_box(n) -> None:
+    model = many_sets(n)
+    ax = plots.hasse(model, items=model.item_ids_)
+    ax.figure.canvas.draw()
+    boxes = {t.get_position(): t.get_bbox_patch().get_window_extent() for t in ax.texts}
+    for one, other in combinations(boxes.values(), 2):
+        assert not one.overlaps(other)
+    for line in ax.lines:
+        own = {tuple(end) for end in line.get_xydata()[[0, -1]]}
+        path = ax.transData.transform_path(line.get_path())
+        assert len(own & set(boxes)) == 2
+        assert not any(path.intersects_bbox(boxes[at], filled=False) for at in set(boxes) - own)
+    inside = ax.figure.bbox
+    assert all(box.x0 > 0 and box.x1 < inside.width for box in boxes.values())
 
 
 def test_influence_falls_and_the_maximal_are_marked() -> None:
