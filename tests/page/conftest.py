@@ -27,6 +27,7 @@ HOSTILE = [
     "=HYPERLINK(1), with a comma",
     "x" * 300,
 ]
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
 @pytest.fixture(scope="session")
@@ -81,7 +82,7 @@ def browser() -> Iterator[Any]:
 
 
 class Visit:
-    """A page in the browser that remembers what it must not do."""
+    """A page in the browser that at the end has met no error and asked for nothing elsewhere."""
 
     def __init__(self, browser: Any, file: Path, **settings: Any) -> None:
         self.context = browser.new_context(**settings)
@@ -94,6 +95,20 @@ class Visit:
         self.address = file.as_uri()
         self.go("")
 
+    def __enter__(self) -> Visit:
+        return self
+
+    def __exit__(self, kind: Any, *rest: object) -> None:
+        self.context.close()
+        if kind is None:  # what failed before tells more
+            assert self.faults == []
+            assert self.elsewhere() == []
+
+    def elsewhere(self) -> list[str]:
+        """Requests for anything but the page itself, and what it gives away to be saved."""
+        asked = [url for url in self.requests if url.partition("#")[0] != self.address]
+        return [url for url in asked if not url.startswith("blob:")]
+
     def go(self, view: str) -> Any:
         """Open a view, and give the page."""
         self.page.goto(f"{self.address}#/{view}" if view else self.address)
@@ -104,12 +119,8 @@ class Visit:
 @pytest.fixture
 def visit(browser: Any, written: Path) -> Iterator[Visit]:
     """The page of `model`, which at the end has made no request and met no error."""
-    visit = Visit(browser, written, viewport={"width": 1280, "height": 900})
-    yield visit
-    assert visit.faults == []
-    elsewhere = [url for url in visit.requests if url.partition("#")[0] != visit.address]
-    assert [url for url in elsewhere if not url.startswith("blob:")] == []
-    visit.context.close()
+    with Visit(browser, written, viewport={"width": 1280, "height": 900}) as visit:
+        yield visit
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 Pairs = list[tuple[int, int]]
 
-SWEEPS = 24  # of the search for places with few crossings; after half of them the order stays
+SWEEPS = 60  # of the search for places with few crossings; after half of them the order stays
 LANE = 0.14  # the room of a bend, in rooms of a node
 STRAIGHT = 8.0  # how much more a bend is worth than a node: long edges are straight
 
