@@ -22,7 +22,7 @@ from tests.page.conftest import HOSTILE
 
 
 def of(model, X=None, **options):
-    options = {"title": None, "tags": None, "users": None, "restarts": 0} | options
+    options = {"title": "", "tags": None, "users": None, "restarts": 0} | options
     return contents(model, X, **options)
 
 

@@ -97,7 +97,8 @@ function latticeView(main, item) {
     latticeControls(around, later(draw)),
     h("div", { class: "split" },
       h("div", null, stage, note,
-        h("p", { class: "quiet keys" }, "Drag to move, Ctrl and wheel to zoom. Keys: arrows walk, Enter centres, + − 0 zoom."),
+        h("p", { class: "quiet keys" },
+          "Drag to move, Ctrl and wheel to zoom. Keys: arrows walk, Enter centres, + − 0 zoom."),
         h("p", { class: "quiet fingers" }, "Two fingers move and zoom.")),
       panel),
   );

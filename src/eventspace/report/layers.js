@@ -8,7 +8,6 @@ const SWEEPS = 60; // after half of them the order of a row stays
 const isBend = (node) => node < 0;
 const roomOf = (node) => (isBend(node) ? LANE : BOX_WIDE + GAP);
 const worthOf = (node) => (isBend(node) ? STRAIGHT : 1);
-const sum = (values) => values.reduce((a, b) => a + b, 0);
 
 /** Rows of classes from the top, the larger sets above, none with more boxes than `most`. */
 function rowsBySize(classes, edges, most) {
