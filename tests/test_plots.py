@@ -199,13 +199,18 @@ def planted_order() -> KolmogorovModel:
     return model.fit(Observations.from_wide(table, scale=(0, 1)))
 
 
+def ends_of(line) -> tuple[tuple[float, float], tuple[float, float]]:
+    points = np.asarray(line.get_xydata()).tolist()
+    return tuple(points[0]), tuple(points[-1])
+
+
 def test_the_hasse_diagram_has_a_node_a_class_and_a_line_a_cover() -> None:
     ax = plots.hasse(planted_order())
     nodes = {text.get_text(): text.get_position() for text in ax.texts}
     assert set(nodes) == {"a", "b", "c", "d\n\\$d2\\$", "e"}
     height = {name: y for name, (_, y) in nodes.items()}
     assert height["a"] == height["e"] < height["b"] == height["c"] < height["d\n\\$d2\\$"]
-    ends = {tuple(map(tuple, line.get_xydata()[[0, -1]])) for line in ax.lines}
+    ends = {ends_of(line) for line in ax.lines}
     pairs = [("a", "b"), ("a", "c"), ("b", "d\n\\$d2\\$"), ("c", "d\n\\$d2\\$")]
     assert ends == {(nodes[lower], nodes[upper]) for lower, upper in pairs}
     assert len(set(nodes.values())) == len(nodes)  # none hides another
@@ -235,7 +240,7 @@ def test_no_line_of_the_hasse_diagram_passes_behind_a_box(n) -> None:
     for one, other in combinations(boxes.values(), 2):
         assert not one.overlaps(other)
     for line in ax.lines:
-        own = {tuple(end) for end in line.get_xydata()[[0, -1]]}
+        own = set(ends_of(line))
         path = ax.transData.transform_path(line.get_path())
         assert len(own & set(boxes)) == 2
         assert not any(path.intersects_bbox(boxes[at], filled=False) for at in set(boxes) - own)

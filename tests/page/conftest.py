@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -68,14 +69,24 @@ def many_items() -> KolmogorovModel:
     return KolmogorovModel.from_parts(pmf[table.user_ids.values], psi, table)
 
 
+def missing(what: str) -> None:
+    """Skip what needs a browser, or fail where EVENTSPACE_REQUIRE_CHROMIUM is set."""
+    if os.environ.get("EVENTSPACE_REQUIRE_CHROMIUM"):
+        pytest.fail(what)
+    pytest.skip(what)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """Debian's Chromium, or the one that EVENTSPACE_CHROMIUM names."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     chromium = os.environ.get("EVENTSPACE_CHROMIUM") or shutil.which("chromium")
     if not chromium:
-        pytest.skip("there is no chromium: apt-get install chromium")
-    with playwright.sync_playwright() as started:
+        missing("there is no chromium: apt-get install chromium")
+    if find_spec("playwright") is None:
+        missing("playwright is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
         opened = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield opened
         opened.close()
