@@ -236,7 +236,9 @@ def test_no_line_of_the_hasse_diagram_passes_behind_a_box(n) -> None:
     model = many_sets(n)
     ax = plots.hasse(model, items=model.item_ids_)
     ax.figure.canvas.draw()
-    boxes = {t.get_position(): t.get_bbox_patch().get_window_extent() for t in ax.texts}
+    patches = {text.get_position(): text.get_bbox_patch() for text in ax.texts}
+    boxes = {at: box.get_window_extent() for at, box in patches.items() if box is not None}
+    assert len(boxes) == len(ax.texts)
     for one, other in combinations(boxes.values(), 2):
         assert not one.overlaps(other)
     for line in ax.lines:

@@ -51,8 +51,9 @@ def influence(model: Reasoning, ax: Axes | None = None, *, min_evidence: int = 1
 def hasse(model: Reasoning, ax: Axes | None = None, *, items: Any = None) -> Axes:
     """The Hasse diagram of some items: a line leads up from each to those that it implies.
 
-    Items with the same set are one node. What follows from other lines is not drawn. Without
-    ``items`` the 24 with the most ratings are shown.
+    Items with the same set are one node. What follows from other lines is not drawn. Lines go
+    around other nodes; those that share an end may run together. Without ``items`` the 24 with
+    the most ratings are shown.
     """
     check_is_fitted(model)
     space = model.order().space
