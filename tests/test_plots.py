@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import combinations
 
 import matplotlib as mpl
 import numpy as np
@@ -198,13 +199,18 @@ def planted_order() -> KolmogorovModel:
     return model.fit(Observations.from_wide(table, scale=(0, 1)))
 
 
+def ends_of(line) -> tuple[tuple[float, float], tuple[float, float]]:
+    points = np.asarray(line.get_xydata()).tolist()
+    return tuple(points[0]), tuple(points[-1])
+
+
 def test_the_hasse_diagram_has_a_node_a_class_and_a_line_a_cover() -> None:
     ax = plots.hasse(planted_order())
     nodes = {text.get_text(): text.get_position() for text in ax.texts}
     assert set(nodes) == {"a", "b", "c", "d\n\\$d2\\$", "e"}
     height = {name: y for name, (_, y) in nodes.items()}
     assert height["a"] == height["e"] < height["b"] == height["c"] < height["d\n\\$d2\\$"]
-    ends = {tuple(map(tuple, line.get_xydata())) for line in ax.lines}
+    ends = {ends_of(line) for line in ax.lines}
     pairs = [("a", "b"), ("a", "c"), ("b", "d\n\\$d2\\$"), ("c", "d\n\\$d2\\$")]
     assert ends == {(nodes[lower], nodes[upper]) for lower, upper in pairs}
     assert len(set(nodes.values())) == len(nodes)  # none hides another
@@ -214,6 +220,34 @@ def test_the_hasse_diagram_of_some_items_draws_what_follows_among_them() -> None
     ax = plots.hasse(planted_order(), items=["a", "d"])
     assert [text.get_text() for text in ax.texts] == ["a", "d"]
     assert len(ax.lines) == 1
+
+
+def many_sets(n: int) -> KolmogorovModel:
+    """Of n items with sets of 8 events, large and small, so that lines pass many rows."""
+    rng = np.random.default_rng(n)
+    sets = rng.random((n, 8)) < rng.random((n, 1))
+    pmf = rng.dirichlet(np.ones(8), 5)
+    names = [f"An item with a long name, {k}" for k in range(n)]
+    return KolmogorovModel.from_parts(pmf, sets, pd.DataFrame(pmf @ sets.T, columns=names))
+
+
+@pytest.mark.parametrize("n", [2, 5, 20, 60])
+def test_no_line_of_the_hasse_diagram_passes_behind_a_box(n) -> None:
+    model = many_sets(n)
+    ax = plots.hasse(model, items=model.item_ids_)
+    ax.figure.canvas.draw()
+    patches = {text.get_position(): text.get_bbox_patch() for text in ax.texts}
+    boxes = {at: box.get_window_extent() for at, box in patches.items() if box is not None}
+    assert len(boxes) == len(ax.texts)
+    for one, other in combinations(boxes.values(), 2):
+        assert not one.overlaps(other)
+    for line in ax.lines:
+        own = set(ends_of(line))
+        path = ax.transData.transform_path(line.get_path())
+        assert len(own & set(boxes)) == 2
+        assert not any(path.intersects_bbox(boxes[at], filled=False) for at in set(boxes) - own)
+    inside = ax.figure.bbox
+    assert all(box.x0 > 0 and box.x1 < inside.width for box in boxes.values())
 
 
 def test_influence_falls_and_the_maximal_are_marked() -> None:

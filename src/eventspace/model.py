@@ -352,7 +352,7 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
             Held-out observations: the rules' evidence is counted there, and predictions are
             compared with it.
         title : str, optional
-            What the page is headed with.
+            What the page is headed with; without it, the name of the file.
         tags : dict or Series, optional
             Items to tags, which then name the events, as in :meth:`events`.
         users : ids, optional

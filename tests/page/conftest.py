@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ HOSTILE = [
     "=HYPERLINK(1), with a comma",
     "x" * 300,
 ]
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
 @pytest.fixture(scope="session")
@@ -67,21 +69,31 @@ def many_items() -> KolmogorovModel:
     return KolmogorovModel.from_parts(pmf[table.user_ids.values], psi, table)
 
 
+def missing(what: str) -> None:
+    """Skip what needs a browser, or fail where EVENTSPACE_REQUIRE_CHROMIUM is set."""
+    if os.environ.get("EVENTSPACE_REQUIRE_CHROMIUM"):
+        pytest.fail(what)
+    pytest.skip(what)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """Debian's Chromium, or the one that EVENTSPACE_CHROMIUM names."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     chromium = os.environ.get("EVENTSPACE_CHROMIUM") or shutil.which("chromium")
     if not chromium:
-        pytest.skip("there is no chromium: apt-get install chromium")
-    with playwright.sync_playwright() as started:
+        missing("there is no chromium: apt-get install chromium")
+    if find_spec("playwright") is None:
+        missing("playwright is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
         opened = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield opened
         opened.close()
 
 
 class Visit:
-    """A page in the browser that remembers what it must not do."""
+    """A page in the browser that at the end has met no error and asked for nothing elsewhere."""
 
     def __init__(self, browser: Any, file: Path, **settings: Any) -> None:
         self.context = browser.new_context(**settings)
@@ -94,6 +106,20 @@ class Visit:
         self.address = file.as_uri()
         self.go("")
 
+    def __enter__(self) -> Visit:
+        return self
+
+    def __exit__(self, kind: Any, *rest: object) -> None:
+        self.context.close()
+        if kind is None:  # what failed before tells more
+            assert self.faults == []
+            assert self.elsewhere() == []
+
+    def elsewhere(self) -> list[str]:
+        """Requests for anything but the page itself, and what it gives away to be saved."""
+        asked = [url for url in self.requests if url.partition("#")[0] != self.address]
+        return [url for url in asked if not url.startswith("blob:")]
+
     def go(self, view: str) -> Any:
         """Open a view, and give the page."""
         self.page.goto(f"{self.address}#/{view}" if view else self.address)
@@ -104,12 +130,8 @@ class Visit:
 @pytest.fixture
 def visit(browser: Any, written: Path) -> Iterator[Visit]:
     """The page of `model`, which at the end has made no request and met no error."""
-    visit = Visit(browser, written, viewport={"width": 1280, "height": 900})
-    yield visit
-    assert visit.faults == []
-    elsewhere = [url for url in visit.requests if url.partition("#")[0] != visit.address]
-    assert [url for url in elsewhere if not url.startswith("blob:")] == []
-    visit.context.close()
+    with Visit(browser, written, viewport={"width": 1280, "height": 900}) as visit:
+        yield visit
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,13 @@ import pytest
 from eventspace import KolmogorovEnsemble, KolmogorovModel
 from eventspace.metrics import reliability_curve, rmse
 from eventspace.report import budget
-from eventspace.report.assembly import page
+from eventspace.report.assembly import SCRIPTS, page
 from eventspace.report.contents import PMF_UNIT, contents
 from tests.page.conftest import HOSTILE
 
 
 def of(model, X=None, **options):
-    options = {"title": None, "tags": None, "users": None, "restarts": 0} | options
+    options = {"title": "", "tags": None, "users": None, "restarts": 0} | options
     return contents(model, X, **options)
 
 
@@ -134,6 +135,7 @@ def test_what_does_not_fit_is_left_out_and_said(model, monkeypatch) -> None:
     u = len(whole["users"]["name"])
     assert 0 < u < 60
     assert whole["notes"][1].startswith(f"Of 60 users the page holds {u}, from those with the most")
+    assert whole["notes"][1].endswith("in Python, report(path, users=[...]) chooses others.")
     counts = whole["users"]["ratings"]
     everyone = np.diff(model.observations_.by_user.ptr)
     assert (counts[0], counts[-1]) == (everyone.max(), everyone.min())
@@ -236,6 +238,12 @@ def test_too_many_events_have_a_remedy(tmp_path) -> None:
     model = KolmogorovModel.from_parts(pmf, np.eye(3, 70) > 0, np.full((2, 3), 0.5))
     with pytest.raises(ValueError, match=r"has 70 events, too many to read.*to_model\(16\)\.$"):
         model.report(tmp_path / "no.html")
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_lines_of_javascript_can_be_read(script) -> None:
+    text = (files("eventspace.report") / script).read_text(encoding="utf-8")
+    assert [line for line in text.splitlines() if len(line) > 120] == []
 
 
 def test_a_missing_folder_is_named_before_anything_is_done(model, tmp_path) -> None:

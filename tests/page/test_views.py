@@ -311,17 +311,71 @@ def test_the_fit_is_shown_in_numbers_too(visit, model) -> None:
 def test_small_models_have_pages(browser, tmp_path, shape, n_events) -> None:
     table = np.arange(shape[0] * shape[1]).reshape(shape) % 2
     model = KolmogorovModel(n_events, random_state=0, n_jobs=1, n_init=1).fit(table)
-    visit = Visit(browser, model.report(tmp_path / "small.html"))
-    for view in ("events", "event/0", "lattice", "lattice/0", "rules", "item/0", "user/0", "fit"):
-        visit.go(view)
-    assert visit.faults == []
+    views = ("events", "event/0", "lattice", "lattice/0", "rules", "item/0", "user/0", "fit")
+    with Visit(browser, model.report(tmp_path / "small.html")) as visit:
+        for view in views:
+            visit.go(view)
 
 
 def test_a_page_without_users_says_so(browser, model, tmp_path) -> None:
-    visit = Visit(browser, model.report(tmp_path / "nobody.html", users=[]))
-    page = visit.go("users")
-    assert "written without users" in page.locator("main").inner_text()
-    visit.go("event/1")
-    visit.go("user/3")  # there is none: the first view is shown
-    assert page.locator("main h2").inner_text() == "Events"
-    assert visit.faults == []
+    with Visit(browser, model.report(tmp_path / "nobody.html", users=[])) as visit:
+        page = visit.go("users")
+        assert "written without users" in page.locator("main").inner_text()
+        visit.go("event/1")
+        visit.go("user/3")  # there is none: the first view is shown
+        assert page.locator("main h2").inner_text() == "Events"
+
+
+def test_a_model_without_rules_says_so(browser, tmp_path) -> None:
+    model = KolmogorovModel.from_parts(
+        np.full((2, 3), 1 / 3), np.eye(3) > 0, np.full((2, 3), 1 / 3)
+    )
+    assert len(model.rules(top=None)) == 0
+    with Visit(browser, model.report(tmp_path / "none.html")) as visit:
+        text = visit.go("rules").locator("main").inner_text()
+    assert "The model proves no rule" in text
+    assert "filters" not in text
+
+
+def test_a_page_without_a_title_is_headed_with_its_file(browser, model, tmp_path) -> None:
+    with Visit(browser, model.report(tmp_path / "my films.html")) as visit:
+        page = visit.go("fit")
+        assert page.locator("h1").inner_text() == "my films"
+        assert (
+            page.locator("#subtitle").inner_text().startswith("5 events · 60 users · 40 items · ")
+        )
+        lead = page.locator("main .lead").inner_text()
+        assert "report(path, held_out) in Python" in lead
+        assert "--evidence FILE on the command line" in lead
+
+
+@pytest.mark.parametrize(
+    ("view", "field", "drawn"),
+    [
+        ("item/3", "Ratings, at least", "main > .columns"),
+        ("lattice/3", "Ratings, at least", ".stage"),
+        ("user/5", "Ratings of an item, at least", "main .split tbody"),
+        ("items", "Name contains", "main tbody"),
+        ("users", "Name contains", "main tbody"),
+        ("rules", "Users of both, at least", "main tbody"),
+    ],
+)
+def test_five_quick_keys_draw_once(visit, view, field, drawn) -> None:
+    page = visit.go(view)
+    page.locator(drawn).first.evaluate(
+        """target => {
+          window.drawn = 0;
+          new MutationObserver((records) => (window.drawn += records.length))
+            .observe(target, { childList: true });
+        }"""
+    )
+    page.get_by_label(field, exact=True).evaluate(
+        """input => {
+          for (const text of ['1', '12', '1', '', '2']) {
+            input.value = text;
+            input.dispatchEvent(new Event('input', { bubbles: true }));
+          }
+        }"""
+    )
+    page.wait_for_timeout(600)
+    assert page.evaluate("window.drawn") == 1

@@ -24,6 +24,6 @@ def write(
     where = Path(path)
     if not where.parent.is_dir():
         raise FileNotFoundError(f"{where.parent}: there is no such folder to write to.")
-    what = contents(model, X, title=title, tags=tags, users=users, restarts=restarts)
+    what = contents(model, X, title=title or where.stem, tags=tags, users=users, restarts=restarts)
     where.write_bytes(page(what))
     return where

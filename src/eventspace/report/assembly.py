@@ -18,6 +18,8 @@ SCRIPTS = (
     "search.js",
     "table.js",
     "charts.js",
+    "layers.js",
+    "moving.js",
     "diagram.js",
     "events.js",
     "lattice.js",

@@ -1,4 +1,4 @@
-// Pictures of a few numbers in SVG; each comes with the numbers as a table.
+// Pictures of a few numbers in SVG; each comes with the numbers as a table, or says which table has them.
 
 const [WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM] = [460, 300, 68, 24, 14, 46];
 
@@ -26,7 +26,8 @@ function ticks(low, high, most = 5) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
   const found = [];
-  for (let k = Math.ceil(low / step); k * step <= high + step * 1e-9; k += 1) found.push(Number((k * step).toPrecision(12)));
+  for (let k = Math.ceil(low / step); k * step <= high + step * 1e-9; k += 1)
+    found.push(Number((k * step).toPrecision(12)));
   return found;
 }
 
@@ -70,7 +71,9 @@ function calibrationChart(parts) {
   const tables = parts.map(([label, part], k) => {
     const points = part.prediction.map((p, j) => [px(p), py(part.truth[j])]);
     const dot = ([cx, cy]) =>
-      k ? svg("rect", { class: "dot second", x: cx - 4, y: cy - 4, width: 8, height: 8 }) : svg("circle", { class: "dot", cx, cy, r: 4 });
+      k
+        ? svg("rect", { class: "dot second", x: cx - 4, y: cy - 4, width: 8, height: 8 })
+        : svg("circle", { class: "dot", cx, cy, r: 4 });
     const place = { x: WIDE - RIGHT - 12, y: HIGH - BOTTOM - 14 - 18 * k, "text-anchor": "end" };
     content.push(line(points, k ? "curve second" : "curve"), ...points.map(dot));
     content.push(svg("text", { class: k ? "key second" : "key", ...place }, `${k ? "■" : "●"} ${label}`));
@@ -83,7 +86,8 @@ function calibrationChart(parts) {
       ],
     }).element;
   });
-  const text = "Entries in ten parts of equal size, by what was predicted. On the dotted line a prediction comes true as often as it says.";
+  const text = "Entries in ten parts of equal size, by what was predicted. On the dotted line a prediction comes " +
+    "true as often as it says.";
   return chart("Calibration", text, content, tables);
 }
 
@@ -99,28 +103,31 @@ function cellsChart(label, part) {
     xFormat: unit, yFormat: (k) => unit(part.observed[k]),
   });
   const rects = part.cells.flatMap((counts, k) => {
-    const total = counts.reduce((a, b) => a + b, 0);
+    const total = sum(counts);
+    const words = (count, j) =>
+      `observed ${unit(part.observed[k])}, predicted ${unit((j + 0.5) / n)}: ${integer(count)} of ${integer(total)}`;
     return counts.map((count, j) => {
       if (!count) return null;
       const cell = { x: px(j / n), y: py(k + 0.5), width: px(1 / n) - px(0) - 1, height: py(0) - py(1) - 1 };
       const opacity = 0.08 + 0.92 * Math.min(1, (count / total) * 4);
-      return svg("rect", { class: "cell", ...cell, "fill-opacity": opacity.toFixed(3) },
-        svg("title", null, `observed ${unit(part.observed[k])}, predicted ${unit((j + 0.5) / n)}: ${integer(count)} of ${integer(total)}`));
+      const look = { class: "cell", ...cell, "fill-opacity": opacity.toFixed(3) };
+      return svg("rect", look, svg("title", null, words(count, j)));
     });
   });
   const mean = (k) => {
     const counts = part.cells[k];
-    return counts.reduce((sum, count, j) => sum + count * (j + 0.5), 0) / n / Math.max(1, counts.reduce((a, b) => a + b, 0));
+    return sum(counts.map((count, j) => count * (j + 0.5))) / n / Math.max(1, sum(counts));
   };
   const means = part.cells.map((_, k) => svg("circle", { class: "dot second", cx: px(mean(k)), cy: py(k), r: 4 }));
   const table = dataTable({
     caption: `Predicted and observed, ${label}`, rows: part.observed.map((_, k) => k),
     columns: [
       { label: "observed", value: (k) => part.observed[k], cell: (k) => unit(part.observed[k]) },
-      { label: "entries", value: (k) => part.cells[k].reduce((a, b) => a + b, 0) },
+      { label: "entries", value: (k) => sum(part.cells[k]) },
       { label: "mean predicted", value: mean, cell: (k) => unit(mean(k)) },
     ],
   });
-  const text = "Each row: the entries with that observed value; the darker, the more of them were predicted so. The dot is their mean.";
+  const text = "Each row: the entries with that observed value; the darker, the more of them were predicted so. " +
+    "The dot is their mean.";
   return chart(`Predicted against observed, ${label}`, text, [grid, rects, means], [table.element]);
 }

@@ -30,7 +30,7 @@ PMF_UNIT = 100_000  # PMFs are whole numbers of this part of one
 
 
 def contents(
-    model: Any, X: Any, *, title: str | None, tags: Any, users: Any, restarts: int
+    model: Any, X: Any, *, title: str, tags: Any, users: Any, restarts: int
 ) -> dict[str, Any]:
     """Everything, and notes on what was left out."""
     space: Space = model._space()
@@ -44,9 +44,8 @@ def contents(
     place = np.full(seen.n_items, -1, dtype=np.int64)  # of each item in the page
     place[items] = np.arange(len(items))
     people = _positions_of(space, users)
-    named = title or f"{space.n_events} events, {seen.n_users:,} users, {seen.n_items:,} items"
     return {
-        "title": named,
+        "title": title,
         "version": eventspace.__version__,
         "counts": {"users": seen.n_users, "items": seen.n_items, "observed": seen.n_observed},
         "scale": list(seen.scale),
@@ -98,7 +97,7 @@ def _notes(space: Space, items: Positions, people: Positions, users: Any) -> lis
     elif len(people) < raters:
         notes.append(
             f"Of {raters:,} users the page holds {len(people):,}, from those with the most ratings "
-            "to those with the fewest; report(users=...) chooses others."
+            "to those with the fewest; in Python, report(path, users=[...]) chooses others."
         )
     return notes
 

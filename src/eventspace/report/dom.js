@@ -17,6 +17,7 @@ const svg = (tag, attributes, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
 const integer = (n) => n.toLocaleString("en");
+const sum = (values) => values.reduce((a, b) => a + b, 0);
 const percent = (p, digits = 1) => (p === null ? "–" : `${(100 * p).toFixed(digits)}%`);
 const plural = (n, word, many = `${word}s`) => `${integer(n)} ${n === 1 ? word : many}`;
 
@@ -45,6 +46,10 @@ const announce = (text) => {
 };
 
 const heading = (text, ...more) => h("h2", { tabindex: "-1" }, text, ...more);
+
+/** Terms and what holds of each, side by side. */
+const facts = (pairs) =>
+  h("dl", { class: "facts" }, pairs.map(([term, text]) => h("div", null, h("dt", null, term), h("dd", null, text))));
 
 let ids = 0;
 const unique = (prefix) => `${prefix}-${(ids += 1)}`;

@@ -5,10 +5,17 @@ const itemLink = (i) => link("item", i, space.names[i]);
 const userLink = (u) => link("user", u, data.users.name[u]);
 const eventLink = (d) => h("a", { href: `#/event/${d}`, class: "event" }, `Event ${d}`);
 
-const tellingList = (title, items, most) =>
-  items.length
-    ? h("div", null, h("h4", null, title), h("ul", { class: "plain" }, items.slice(0, most).map((i) => h("li", null, itemLink(i)))))
-    : null;
+/** An event's label, cut to one line. */
+const eventLabel = (d) =>
+  h("span", { class: "quiet clip", dir: "auto", title: data.events.label[d] }, data.events.label[d]);
+
+function tellingList(title, items, most) {
+  if (!items.length) return null;
+  const list = items.slice(0, most).map((i) => h("li", null, itemLink(i)));
+  return h("div", null, h("h4", null, title), h("ul", { class: "plain" }, list));
+}
+
+const cameTrue = (n) => `${plural(n, "item")} ${n === 1 ? "comes" : "come"} true in it`;
 
 function eventsView(main) {
   const heaviest = Math.max(...space.mass);
@@ -16,7 +23,8 @@ function eventsView(main) {
     heading("Events"),
     h("p", { class: "lead" },
       `Whatever happens, exactly one of ${space.nEvents} elementary events happens. An item is the set of events ` +
-      "in which it comes true; a user is a distribution over the events. Mass is how likely an event is in the population."),
+      "in which it comes true; a user is a distribution over the events. Mass is how likely an event is in the " +
+      "population."),
     h("ol", { class: "cards", role: "list" },
       space.mass.map((mass, d) =>
         h("li", { class: "card" },
@@ -25,29 +33,44 @@ function eventsView(main) {
           data.events.tagged ? h("p", { class: "label", dir: "auto" }, data.events.label[d]) : null,
           tellingList("Likes more than others do", data.events.likes[d], 4),
           tellingList("Likes less", data.events.dislikes[d], 3),
-          h("p", { class: "quiet" }, `${plural(data.events.items[d], "item")} ${data.events.items[d] === 1 ? "comes" : "come"} true in it`)))),
+          h("p", { class: "quiet" }, cameTrue(data.events.items[d]))))),
   );
   return "Events";
+}
+
+/** What tells an event from the others. */
+function tellingCard(likes, dislikes) {
+  return h("section", { class: "card" },
+    h("h3", null, "What tells it from the others"),
+    h("p", { class: "quiet" },
+      "Items whose ratings rise, or fall, most with the mass that their raters give to the event, beyond the " +
+      "means of items and users."),
+    h("div", { class: "columns" },
+      tellingList("Likes more than others do", likes, 12), tellingList("Likes less", dislikes, 12)),
+    likes.length + dislikes.length ? null : h("p", null, "Nothing: it is like the average."));
 }
 
 function eventView(main, d) {
   const has = (i) => hasEvent(space.classOf[i], d);
   const items = Array.from({ length: space.nItems }, (_, i) => i).filter(has);
   const users = data.users.name.map((_, u) => u);
-  const probability = (i) => space.probability[space.classOf[i]];
+  const mass = (u) => data.users.pmf[u][d] / PMF_UNIT;
   const table = dataTable({
     caption: `Items that come true in event ${d}`, rows: items, by: 1,
     columns: [
       { label: "item", text: true, value: (i) => space.names[i], cell: itemLink },
       { label: "ratings", value: (i) => space.ratings[i] },
-      { label: "probability", title: "in the population", value: probability, cell: (i) => percent(probability(i)) },
+      {
+        label: "probability", title: "in the population", value: probabilityOf,
+        cell: (i) => percent(probabilityOf(i)),
+      },
     ],
   });
   const people = dataTable({
     caption: `Users by their mass of event ${d}`, rows: users, by: 1,
     columns: [
       { label: "user", text: true, value: (u) => data.users.name[u], cell: userLink },
-      { label: "mass", value: (u) => data.users.pmf[u][d] / PMF_UNIT, cell: (u) => percent(data.users.pmf[u][d] / PMF_UNIT) },
+      { label: "mass", value: mass, cell: (u) => percent(mass(u)) },
       { label: "ratings", value: (u) => data.users.ratings[u] },
     ],
   });
@@ -57,10 +80,7 @@ function eventView(main, d) {
     h("p", { class: "turn" }, d > 0 ? h("a", { href: `#/event/${d - 1}` }, "← a heavier one") : null,
       d + 1 < space.nEvents ? h("a", { href: `#/event/${d + 1}` }, "a lighter one →") : null),
     h("div", { class: "columns" },
-      h("section", { class: "card" }, h("h3", null, "What tells it from the others"),
-        h("p", { class: "quiet" }, "Items whose ratings rise, or fall, most with the mass that their raters give to the event, beyond the means of items and users."),
-        h("div", { class: "columns" }, tellingList("Likes more than others do", data.events.likes[d], 12), tellingList("Likes less", data.events.dislikes[d], 12)),
-        data.events.likes[d].length + data.events.dislikes[d].length ? null : h("p", null, "Nothing: it is like the average.")),
+      tellingCard(data.events.likes[d], data.events.dislikes[d]),
       h("section", null, table.element, users.length ? people.element : null)),
   );
   return `Event ${d}`;

@@ -9,21 +9,26 @@ function route() {
   const [, view = "events", text] = location.hash.split("/");
   const at = text === undefined ? undefined : Number(text);
   const known = (n) => Number.isInteger(at) && at >= 0 && at < n;
-  const shows = {
+  const shows = new Map(Object.entries({
     events: eventsView, rules: rulesView, items: itemsView, users: usersView, fit: fitView,
     lattice: (main) => latticeView(main, known(space.nItems) ? at : undefined),
     ...(known(space.nEvents) && { event: (main) => eventView(main, at) }),
     ...(known(space.nItems) && { item: (main) => itemView(main, at) }),
     ...(known(data.users.name.length) && { user: (main) => userView(main, at) }),
-  };
-  return [shows[view] ? view : "events", shows[view] ?? eventsView];
+  }));
+  return shows.has(view) ? [view, shows.get(view)] : ["events", eventsView];
+}
+
+function nothingView(main) {
+  main.append(heading("Nothing to show"), "No item has ratings.");
+  return "Nothing";
 }
 
 function show(moved) {
   if (location.hash && !location.hash.startsWith("#/")) return; // a link within the page
   const [view, draw] = route();
   content.replaceChildren();
-  const title = space.nItems ? draw(content) : (content.append(heading("Nothing to show"), "No item has ratings."), "Nothing");
+  const title = (space.nItems ? draw : nothingView)(content);
   document.title = `${title} · ${data.title}`;
   for (const a of document.querySelectorAll("#views a")) {
     const here = a.dataset.view === (BELONGS[view] ?? view);
@@ -57,9 +62,10 @@ themeButton.addEventListener("click", () => {
 paint(theme);
 
 document.getElementById("title").append(data.title);
-document.getElementById("subtitle").append(
-  `${plural(space.nEvents, "event")} · ${plural(data.counts.users, "user")} · ${plural(data.counts.items, "item")} · ${plural(data.counts.observed, "rating")}`,
-);
+document.getElementById("subtitle").append([
+  plural(space.nEvents, "event"), plural(data.counts.users, "user"), plural(data.counts.items, "item"),
+  plural(data.counts.observed, "rating"),
+].join(" · "));
 document.getElementById("search").append(
   combobox({
     label: "Find an item ( / )", find: findItems, names: space.names, shortcut: "/",
@@ -67,7 +73,8 @@ document.getElementById("search").append(
   }),
 );
 document.getElementById("views").append(
-  h("ul", null, Object.entries(VIEWS).map(([view, text]) => h("li", null, h("a", { href: `#/${view}`, "data-view": view }, text)))),
+  h("ul", null, Object.entries(VIEWS).map(([view, text]) =>
+    h("li", null, h("a", { href: `#/${view}`, "data-view": view }, text)))),
 );
 document.getElementById("footer").append(
   ...data.notes.map((note) => h("p", null, note)),

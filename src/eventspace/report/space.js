@@ -49,6 +49,7 @@ function massesUnder(pmf) {
   return total;
 }
 space.probability = massesUnder(space.mass);
+const probabilityOf = (i) => space.probability[space.classOf[i]];
 
 /** Whether a set says something: it is neither empty nor everything. */
 const telling = (c) =>
@@ -84,8 +85,7 @@ function related(item, above) {
   const found = [];
   for (let other = 0; other < space.nClasses; other += 1)
     if (above ? inside(c, other) : inside(other, c)) for (const i of members(other)) if (i !== item) found.push(i);
-  const p = (i) => space.probability[space.classOf[i]];
-  const distance = (i) => Math.abs(p(i) - p(item));
+  const distance = (i) => Math.abs(probabilityOf(i) - probabilityOf(item));
   return found.sort((a, b) => distance(a) - distance(b) || space.ratings[b] - space.ratings[a] || a - b);
 }
 

@@ -5,7 +5,8 @@ const PAGE = 25;
 const COLLATED = 20_000; // more names than this are sorted by their letters' codes: a second less
 
 /**
- * columns: { label, value(row), cell(row)?, title?, text?, class? }; value is what is sorted by.
+ * columns: { label, unseen?, value(row)?, cell(row)?, title?, text?, class? }; value is what is sorted by,
+ * an unseen label is only heard.
  * Gives { element, show(rows) }; sorted by the column numbered `by`, downwards if `down`.
  */
 function dataTable({ caption, columns, rows, by = -1, down = true, page = PAGE, empty = "Nothing to show." }) {
@@ -19,7 +20,7 @@ function dataTable({ caption, columns, rows, by = -1, down = true, page = PAGE, 
       { scope: "col", class: column.class ?? (column.text ? "" : "number") },
       column.value
         ? h("button", { type: "button", title: column.title, onclick: () => sortBy(k) }, column.label)
-        : column.label,
+        : h("span", { class: column.unseen && "unseen" }, column.label),
     ),
   );
 
@@ -104,7 +105,7 @@ function dataTable({ caption, columns, rows, by = -1, down = true, page = PAGE, 
   };
 }
 
-/** What follows a filter while someone types: at most one at a time. */
+/** An action that waits until someone stops typing: make it once, call it at every key. */
 function later(action) {
   let timer;
   return () => {
