@@ -110,7 +110,7 @@ def factorised(samples: Floats, vertices: BinaryFactorization, seed: int) -> tup
     ]
     weights = [draft.fit_transform(samples) for draft in drafts]
     start = {"W": vertices.pmf_.copy(), "H": vertices.indicators_.T.astype(np.float64)}
-    drafts.append(NMF(n_types, init="custom", tol=1e-3, max_iter=5000))
+    drafts.append(NMF(n_types, init="custom", tol=0.0, max_iter=500))
     weights.append(drafts[-1].fit_transform(samples, **start))
     best = int(np.argmin([draft.reconstruction_err_ for draft in drafts]))
     final = NMF(n_types, init="custom", tol=0.0, max_iter=1500)

@@ -247,11 +247,11 @@ def verdict(figures: dict[str, Any]) -> str:
         f"**Ratings are predicted well**: RMSE {error[posterior]:.3f} stars, where biases have "
         f"{error['BiasModel']:.3f} and the better of two quick peers, {peer}, {error[peer]:.3f}; "
         "tuned packages are in the [benchmarks](benchmarks.md#accuracy). "
-        f"**One model of {EVENTS} events made of it, which can be read, has {error[few]:.3f}**; one "
-        f"that is fitted to the ratings, {error[single]:.3f}, is not better than that peer. "
+        f"**One model of {EVENTS} events made of it, which can be read, has {error[few]:.3f}**; "
+        f"one that is fitted to the ratings, {error[single]:.3f}, is not better than that peer. "
         f"**For ten films out of all it is the wrong tool**: {likely:.0%} of the likeliest are "
-        f"held-out likes, with {best} {ranked[best]:.0%}. What people watch is another question than "
-        "what they like."
+        f"held-out likes, with {best} {ranked[best]:.0%}. What people watch is another question "
+        "than what they like."
     )
 
 

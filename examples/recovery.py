@@ -35,12 +35,15 @@ def recovery(n_events: int, per_item: int, seed: int) -> dict[str, Any]:
     order = match_events(bits, model.indicators_)
     same = bits == model.indicators_[:, order]
     again = stability(fits)
+    given = KolmogorovModel(n_events, pmf_penalty=PENALTY, n_iter=100)
+    given.fit(made, indicators=made.truth["indicators"])
     return {
         "n_events": n_events,
         "per_item": per_item,
         "bits": float(same.mean()),
         "codes": float(same.all(axis=1).mean()),
         "pmf": float(np.sqrt(np.mean(np.square(pmf - model.pmf_[:, order])))),
+        "given": float(np.sqrt(np.mean(np.square(pmf - given.pmf_)))),
         "order": again.order,
         "unique": identifiability(model).unique,
     }
@@ -61,7 +64,7 @@ def means(figures: dict[str, Any]) -> pd.DataFrame:
     """The mean over the seeds, a row a number of events and of ratings."""
     rows = pd.DataFrame(figures["rows"])
     rows["whole"] = rows["codes"] == 1.0
-    rows["unique"] = rows["unique"].astype(float)
+    rows["unique"] = rows["unique"].eq(True).astype(float)
     return rows.groupby(["n_events", "per_item"]).mean()
 
 
@@ -82,6 +85,7 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
     return {
         "codes": wide("codes", "{:.0%}"),
         "pmf": wide("pmf", "{:.3f}"),
+        "given": wide("given", "{:.3f}"),
         "order": wide("order", "{:.2f}"),
         "unique": wide("unique", "{:.0%}"),
     }

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from eventspace import KolmogorovModel, KolmogorovModelCV, Observations
 from eventspace.baselines import HypercubeModel
@@ -101,7 +102,9 @@ def test_given_indicators_are_kept_and_the_pmfs_recovered(mixture, tmp_path) -> 
     np.testing.assert_allclose(model.pmf_, pmf.loc[model.user_ids_], atol=1e-3)
     model.save(tmp_path / "model")
     assert KolmogorovModel.load(tmp_path / "model").given_ == "indicators"
-    with pytest.raises(ValueError, match=r"restarts=2 would learn the indicators"):
+    with pytest.raises(
+        ValueError, match=r"restarts=2 would learn anew what was given to this fit \(indicators\)"
+    ):
         model.rules(restarts=2)
     as_array = KolmogorovModel(4, pmf_penalty=0.0, tol=0.0, n_iter=50)
     as_array.fit(table, indicators=indicators.loc[model.item_ids_].to_numpy())
@@ -174,9 +177,48 @@ def test_mistakes_are_answered(mixture) -> None:
         ({"n_events": 5}, {"pmf": pmf}, r"given pmf have 4 events, but n_events=5: set n_events=4"),
         ({}, {"indicators": indicators[1:]}, r"lack 1 of 30 rows, .* the first is that of 'item"),
         ({}, {"indicators": indicators * 2}, r"must be numbers from 0 to 1"),
-        ({}, {"pmf": pmf * 0.5}, r"row 0 adds up to 0.5"),
+        ({}, {"pmf": pmf * 0.5}, r"that of 'user \d+' adds up to 0.5.* Divide rounded ones by"),
+        (
+            {"indicators": "one-hot"},
+            {"indicators": indicators},
+            r"are not one-hot, which the model",
+        ),
+        ({"indicators": "shared"}, {"indicators": indicators}, r"are not shared, which the model"),
         ({}, {"pmf": pmf.to_numpy()[1:]}, r"an array needs 40 rows, one an id"),
     ]
     for settings, given, message in cases:
         with pytest.raises(ValueError, match=message):
             KolmogorovModel(**({"n_events": 4} | settings)).fit(table, **given)
+    with pytest.raises(TypeError, match=r"Given sets belong to fit\(table, indicators=...\)"):
+        KolmogorovModel(4, indicators=indicators).fit(table)
+
+
+def test_tables_without_labels_are_read_row_by_row(mixture) -> None:
+    _, pmf, indicators = mixture
+    table = Observations.of(pmf.to_numpy() @ indicators.to_numpy().T, scale=(0, 1))
+    psi = pd.DataFrame(indicators.to_numpy())
+    expected = KolmogorovModel(4).fit(table, indicators=indicators.to_numpy()).pmf_
+    for given in (psi, sparse.csr_array(indicators.to_numpy())):
+        np.testing.assert_array_equal(
+            KolmogorovModel(4).fit(table, indicators=given).pmf_, expected
+        )
+
+
+def test_the_summary_says_what_was_asked_for(mixture) -> None:
+    table, pmf, indicators = mixture
+    assert "the same for all items" in KolmogorovModel(4, indicators="shared").fit(table).summary()
+    assert "of one event each" in KolmogorovModel(4, indicators="one-hot").fit(table).summary()
+    given = KolmogorovModel(4).fit(table, indicators=indicators)
+    assert "given       indicators" in given.summary()
+    assert given.proved_.all()
+    assert "given       PMFs" in KolmogorovModel(4).fit(table, pmf=pmf).summary()
+
+
+def test_the_penalty_of_a_shared_set_is_that_of_all_items() -> None:
+    """The set of one event is worth 0.3 an item: a penalty above it empties it."""
+    table = Observations.of(np.full((6, 10), 0.3), scale=(0, 1))
+    for penalty, size in ((0.02, 1), (0.6, 0)):
+        model = KolmogorovModel(
+            2, indicators="shared", indicator_penalty=penalty, pmf_penalty=0.01, random_state=0
+        ).fit(table)
+        assert model.indicators_[0].sum() == size

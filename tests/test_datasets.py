@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import http.server
 import os
 import threading
@@ -258,3 +259,29 @@ def test_a_folder_without_the_data_is_named(tmp_path: Path, monkeypatch: Any) ->
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(FileNotFoundError, match=r"now it is .*, where there is no senate109"):
         datasets.senate_109()
+
+
+def test_movielens_1m_is_read_as_it_comes(tmp_path: Path, monkeypatch: Any) -> None:
+    folder = tmp_path / "movielens-1m"
+    folder.mkdir()
+    (folder / "ratings.dat").write_text("1::1193::5::978300760\n2::661::3::978302109\n")
+    (folder / "users.dat").write_text("1::F::1::10::48067\n2::M::56::16::70072\n")
+    movies = "661::James and the Giant Peach (1996)::Animation\n1193::Caf\xe9::Drama\n"
+    (folder / "movies.dat").write_bytes(movies.encode("latin-1"))
+    monkeypatch.setenv("EVENTSPACE_DATA", str(tmp_path))
+    monkeypatch.setattr("eventspace.datasets.sources.download", None)  # nothing is fetched
+    found = datasets.movielens_1m()
+    assert found.table.to_numpy().tolist() == [[1, 1193, 5], [2, 661, 3]]
+    assert found.items is not None
+    assert found.items.loc[1193, "title"] == "Caf\xe9"
+
+
+def test_a_download_that_breaks_off_is_answered(tmp_path: Path, monkeypatch: Any) -> None:
+    def broken(*arguments: Any) -> None:
+        raise http.client.IncompleteRead(b"half")
+
+    monkeypatch.delenv("EVENTSPACE_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("eventspace.datasets.sources.download", broken)
+    with pytest.raises(FileNotFoundError, match=r"could not be fetched .*IncompleteRead"):
+        datasets.movielens_100k()

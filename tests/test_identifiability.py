@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eventspace import KolmogorovModel, Observations
+from eventspace.baselines import HypercubeModel
 from eventspace.datasets import generators
 from eventspace.identifiability import (
     identifiability,
@@ -54,7 +55,8 @@ def test_events_are_unique_when_no_others_have_their_hull(seed, n_events, n_item
     assert found.independent == independent
     assert found.spanned
     if independent:
-        assert found.unique == (explanations(bits) == 1)
+        assert found.alone == (explanations(bits) == 1)
+        assert found.unique is (True if found.alone else None)
     else:
         assert found.unique is False
 
@@ -74,7 +76,42 @@ def test_users_who_are_mixtures_of_few_leave_events_open() -> None:
     few = rng.dirichlet(np.ones(4), 3)
     found = identifiability(held(rng.dirichlet(np.ones(3), 50) @ few, bits))
     assert not found.spanned
-    assert found.unique is False
+    assert found.unique is None
+
+
+def test_who_is_in_one_event_alone_shows_it() -> None:
+    """The square's corners: another vertex lies in the hull, but each corner is seen as it is."""
+    bits = np.array([[0, 0, 1], [0, 1, 0]], dtype=bool)
+    seen = identifiability(held(np.eye(3), bits))
+    assert (seen.alone, seen.pure, seen.unique) == (False, True, True)
+    mixed = identifiability(held(np.full((3, 3), 0.2) + 0.4 * np.eye(3), bits))
+    assert (mixed.alone, mixed.pure, mixed.unique) == (False, False, None)
+
+
+def test_fewer_users_than_events_do_not_span() -> None:
+    found = identifiability(
+        held(np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]), np.eye(3, dtype=bool))
+    )
+    assert not found.spanned
+
+
+def test_stability_of_two_models_by_hand() -> None:
+    a = held(np.array([[0.75, 0.25], [0.5, 0.5]]), np.array([[1, 0], [1, 1], [0, 1]], dtype=bool))
+    b = held(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([[1, 0], [1, 1], [1, 1]], dtype=bool))
+    found = stability(model for model in (a, b))
+    assert found.bits == pytest.approx(5 / 6)
+    assert found.pmf == pytest.approx(1 - 0.25 / 2)
+    # inclusions: a has 0 in 1 and 2 in 1; b has 0 in 1, 0 in 2, 1 in 2, 2 in 1; both have two
+    assert found.order == pytest.approx(2 / 4)
+
+
+def test_what_has_no_sets_is_refused() -> None:
+    table = np.random.default_rng(0).random((8, 6))
+    loose = HypercubeModel(2, random_state=0).fit(table)
+    with pytest.raises(TypeError, match="A HypercubeModel proves nothing"):
+        identifiability(loose)
+    with pytest.raises(ValueError, match="The indicators of a HypercubeModel are no sets"):
+        stability([loose, loose])
 
 
 def test_over_many_events_without_items_of_their_own_nothing_is_said() -> None:
@@ -83,7 +120,9 @@ def test_over_many_events_without_items_of_their_own_nothing_is_said() -> None:
     found = identifiability(held(rng.dirichlet(np.ones(30), 80), bits))
     assert found.independent
     assert found.unique is None
-    assert "not known (over 21 events)" in str(found)
+    assert "not looked at (over 21 events)" in str(found)
+    dependent = identifiability(held(rng.dirichlet(np.ones(3), 9), np.ones((4, 3), dtype=bool)))
+    assert "not looked at (events are mixtures)" in str(dependent)
 
 
 def test_events_that_never_occur_are_left_aside() -> None:

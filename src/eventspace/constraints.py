@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from eventspace.codes import pack
@@ -110,8 +111,8 @@ def read_given(observations: Observations, pmf: Any, indicators: Any, n_events: 
     """
     if pmf is not None and indicators is not None:
         raise ValueError(
-            "pmf and indicators are both given, so that there is nothing to learn: "
-            "KolmogorovModel.from_parts makes a model of them."
+            "pmf and indicators are both given, so that there is nothing to learn: give one. "
+            "(KolmogorovModel.from_parts makes a model of PMFs and sets.)"
         )
     given = Given(
         None if pmf is None else _part(pmf, observations.user_ids, "pmf", n_events),
@@ -120,7 +121,7 @@ def read_given(observations: Observations, pmf: Any, indicators: Any, n_events: 
         else _part(indicators, observations.item_ids, "indicators", n_events),
     )
     if given.pmf is not None:
-        check_pmf(given.pmf)
+        check_pmf(given.pmf, observations.user_ids)
     if (
         given.indicators is not None
         and not ((given.indicators >= 0) & (given.indicators <= 1)).all()
@@ -129,8 +130,16 @@ def read_given(observations: Observations, pmf: Any, indicators: Any, n_events: 
     return given
 
 
+def as_rows(data: Any, ids: Ids) -> Any:
+    """The table; its numbers alone where it has a row an id and no labels of its own."""
+    if hasattr(data, "toarray"):  # sparse
+        return data.toarray()
+    plain = isinstance(data, pd.DataFrame) and data.index.equals(pd.RangeIndex(len(ids)))
+    return data.to_numpy() if plain and len(data.columns) else data
+
+
 def _part(data: Any, ids: Ids, what: str, n_events: int) -> Floats:
-    values = read_attributes(data, ids, what).values
+    values = read_attributes(as_rows(data, ids), ids, what).values
     if values.shape[1] != n_events:
         raise ValueError(
             f"The given {what} have {values.shape[1]} events, but n_events={n_events}: "

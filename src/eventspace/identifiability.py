@@ -12,12 +12,14 @@ to their order, if
    events then has these profiles.
 
 The third is certain if each event has an item that comes true in it alone (the model is separable);
-otherwise the 2^(D - 1) candidates are looked through.
+otherwise the 2^(D - 1) candidates are looked through. The first is needed. The others are enough
+together, but not needed: a user who is in one event alone has its profile for a row of P, and no
+mixture of others is a vertex, so that events that each have such a user are the only ones, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -45,24 +47,28 @@ class Identifiability(NamedTuple):
     independent: bool  # 1: no event is a mixture of others
     spanned: bool  # 2: the PMFs span all mixtures
     separable: bool  # each event has an item of its own
-    alone: bool | None  # 3: no other vertex in the hull; None: too many events to say
+    alone: bool | None  # 3: no other vertex in the hull; None: not looked at
+    pure: bool  # each event has a user who is in it alone
 
     @property
     def unique(self) -> bool | None:
         """Whether the events are the only ones, up to their order; None if that is not known."""
-        if not (self.independent and self.spanned):
+        if not self.independent:
             return False
-        return self.alone
+        return (self.pure or (self.spanned and self.alone)) or None
 
     def __str__(self) -> str:
-        said = {True: "yes", False: "no", None: f"not known (over {MOST_EVENTS} events)"}
+        why = f"over {MOST_EVENTS} events" if self.independent else "events are mixtures"
+        said = {True: "yes", False: "no", None: f"not looked at ({why})"}
+        unique = {True: "yes", False: "no", None: "not known"}[self.unique]
         return (
             f"{self.n_events} events that occur, {self.n_sets} distinct sets of items\n"
             f"  no event is a mixture of others   {said[self.independent]}\n"
             f"  PMFs span all mixtures            {said[self.spanned]}\n"
             f"  each event has its own item       {said[self.separable]}\n"
-            f"  no other events would do          {said[self.alone]}\n"
-            f"  unique up to order                {said[self.unique]}"
+            f"  no other events in their hull     {said[self.alone]}\n"
+            f"  each event has its own user       {said[self.pure]}\n"
+            f"  unique up to order                {unique}"
         )
 
 
@@ -73,6 +79,10 @@ def identifiability(model: Any) -> Identifiability:
     the data only makes it harder. `stability` shows what the data bear out.
     """
     check_is_fitted(model)
+    if not hasattr(model, "order"):
+        raise TypeError(
+            f"A {type(model).__name__} proves nothing: events are those of a KolmogorovModel."
+        )
     space = model.order().space
     occurring = space.pmf.max(axis=0) > 0
     rated = space.ratings > 0
@@ -89,7 +99,8 @@ def identifiability(model: Any) -> Identifiability:
     if not separable and independent and n_events <= MOST_EVENTS:
         _, distance = nearest_vertices(hull, n_events + 1)
         alone = bool(len(distance) <= n_events or distance[n_events] > IN_THE_HULL)
-    return Identifiability(n_events, len(profiles), independent, spanned, separable, alone)
+    pure = bool((pmf.max(axis=0) >= 1 - IN_THE_HULL).all())
+    return Identifiability(n_events, len(profiles), independent, spanned, separable, alone, pure)
 
 
 def match_events(indicators: Bits, others: Bits) -> NDArray[np.int64]:
@@ -97,6 +108,7 @@ def match_events(indicators: Bits, others: Bits) -> NDArray[np.int64]:
 
     ``others[:, match_events(indicators, others)]`` is to be compared with ``indicators``.
     """
+    indicators, others = np.asarray(indicators), np.asarray(others)
     if indicators.shape != others.shape:
         raise ValueError(
             f"Indicators of shapes {indicators.shape} and {others.shape} cannot be matched: as "
@@ -117,18 +129,21 @@ class Stability(NamedTuple):
     n_models: int
 
 
-def stability(models: Sequence[Any]) -> Stability:
+def stability(models: Iterable[Any]) -> Stability:
     """How much fits of the same data agree: restarts, resamples, other seeds.
 
     The models need the same users and items, and as many events each. Items without ratings are
     left aside. An order of inclusions that comes back is worth more than bits that do: rules are
     read from it, and it does not depend on the names of events.
     """
+    models = list(models)
     if len(models) < 2:
         raise ValueError(f"Stability is that of several models, {len(models)} were given.")
     first = models[0]
     for model in models:
         check_is_fitted(model)
+        if not np.isin(model.indicators_, (0, 1)).all():
+            raise ValueError(f"The indicators of a {type(model).__name__} are no sets.")
         same = np.array_equal(model.user_ids_, first.user_ids_)
         if not (same and np.array_equal(model.item_ids_, first.item_ids_)):
             raise ValueError("The models were not fitted to the same users and items.")

@@ -163,6 +163,8 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         engine = settings.checked_engine(self)
         observations = to_learn_from(X)
         given = read_given(observations, pmf, indicators, self.n_events)
+        if given.indicators is not None:
+            settings.check_allowed(self.indicators, given.indicators)
         engine = given.engine(engine)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         starts, n_starts = self._starts(observations, given, rng)

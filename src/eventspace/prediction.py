@@ -248,18 +248,19 @@ def checked_parts(
         wanted = (rows, theta.shape[-1])
         if part.shape != wanted:
             raise ValueError(f"{name} has the shape {part.shape}; {wanted} is wanted.")
-    check_pmf(theta)
+    check_pmf(theta, observations.user_ids)
     return theta, psi
 
 
-def check_pmf(pmf: Floats) -> None:
+def check_pmf(pmf: Floats, ids: Ids) -> None:
     """Refuse rows that are no distributions."""
     wrong = (pmf < 0).any(axis=1) | (np.abs(pmf.sum(axis=1) - 1) > 1e-6)
     if wrong.any():
         k = int(np.argmax(wrong))
         raise ValueError(
-            f"Each row of pmf must be non-negative and add up to 1: row {k} adds up to "
-            f"{pmf[k].sum():.6g}, and its least number is {pmf[k].min():.6g}."
+            f"Each row of pmf must be non-negative and add up to 1: that of {ids[k]!r} adds up to "
+            f"{pmf[k].sum():.6g}, and its least number is {pmf[k].min():.6g}. Divide rounded ones "
+            "by their sums: pmf.div(pmf.sum(axis=1), axis=0)."
         )
 
 

@@ -185,7 +185,7 @@ class Proving(Reasoning):
         """The items' sets in n fits from other starts, without events that carry no mass."""
         if n and self.given_ is not None:
             raise ValueError(
-                f"restarts={n} would learn the {self.given_} that were given to this fit: there "
+                f"restarts={n} would learn anew what was given to this fit ({self.given_}); there "
                 "is nothing random about it, and restarts=0 is right."
             )
         fits = []

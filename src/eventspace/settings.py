@@ -24,6 +24,11 @@ def checked_engine(model: Any) -> CPU:
     check_number("indicator_penalty", model.indicator_penalty)
     check_number("tol", model.tol)
     check_choice("pmf_prior", model.pmf_prior, PRIORS)
+    if not isinstance(model.indicators, str):
+        raise TypeError(
+            f"indicators is a {type(model.indicators).__name__}, but it says what sets may be: "
+            "'free', 'shared' or 'one-hot'. Given sets belong to fit(table, indicators=...)."
+        )
     check_choice("indicators", model.indicators, INDICATORS)
     kind = Shared if model.indicators == "shared" else CPU
     return kind(
@@ -33,6 +38,17 @@ def checked_engine(model: Any) -> CPU:
         float(model.pmf_penalty),
         checked_threads(model),
     )
+
+
+def check_allowed(kind: str, indicators: Any) -> None:
+    """Refuse given sets that are not of the kind that a model asks for."""
+    one = (indicators.sum(axis=1) == 1).all() if kind == "one-hot" else True
+    same = (indicators == indicators[0]).all() if kind == "shared" else True
+    if not (one and same):
+        raise ValueError(
+            f"The given indicators are not {kind}, which the model asks for: leave indicators at "
+            "'free'."
+        )
 
 
 def checked_threads(model: Any) -> int:

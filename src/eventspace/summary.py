@@ -61,6 +61,11 @@ def summarise(model: Any) -> Summary:
         f"  proved      {proved} items optimal in the last indicator step ({guarantee}), PMFs to a "
         f"gap of {_power_of_ten(float(model.gap_.max()))}",
     ]
+    kinds = {"shared": "the same for all items", "one-hot": "of one event each"}
+    if model.indicators in kinds:
+        lines.append(f"  sets        {kinds[model.indicators]}")
+    if model.given_ is not None:
+        lines.append(f"  given       {'PMFs' if model.given_ == 'pmf' else 'indicators'}")
     if np.isinf(model.gap_).all():
         lines.append("  learnt      nothing: PMFs and indicators were given")
     elif model.loss_ is None:

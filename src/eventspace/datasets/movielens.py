@@ -77,9 +77,9 @@ def movielens_100k(part: str = "all") -> Dataset:
 def movielens_1m() -> Dataset:
     """MovieLens 1M: 1,000,209 ratings of 3,706 films by 6,040 users, one star to five."""
     names = ["user", "item", "value"]
-    try:
+    if OF_1M.has("ratings.parquet"):
         table = pd.read_parquet(OF_1M.path("ratings.parquet")).set_axis(names, axis=1)
-    except FileNotFoundError:  # as it comes from GroupLens
+    else:  # as it comes from GroupLens
         table = _double_colons(OF_1M, "ratings.dat", [*names, "time"])[names].astype("int64")
     users = _double_colons(OF_1M, "users.dat", ["user", "gender", "age", "occupation", "zip"])
     items = _double_colons(OF_1M, "movies.dat", ["item", "title", "genres"])

@@ -8,10 +8,10 @@ was seen to be right; else there is a message that says where they are to be had
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
 import shutil
 import tempfile
-import urllib.error
 import urllib.request
 import zipfile
 from dataclasses import dataclass
@@ -32,11 +32,17 @@ class Source:
     checksum: str = ""  # of what the url gives: "md5:..." as its publisher says it, or "sha256:..."
     how: str = ""  # what has to be done to the publisher's files, where it is not nothing
 
+    def has(self, file: str) -> bool:
+        """Whether the file is there, without fetching anything."""
+        return any((place / file).is_file() for place in self._places())
+
+    def _places(self) -> list[Path]:
+        given = os.environ.get("EVENTSPACE_DATA")
+        return [*([Path(given) / self.name] if given else []), cache() / self.name]
+
     def path(self, file: str) -> Path:
         """One of the files, fetched if it has to be."""
-        given = os.environ.get("EVENTSPACE_DATA")
-        places = [Path(given) / self.name] if given else []
-        places.append(cache() / self.name)
+        places = self._places()
         for place in places:
             if (place / file).is_file():
                 return place / file
@@ -58,7 +64,7 @@ class Source:
             whole = Path(temporary) / PurePosixPath(self.url).name
             try:
                 download(self.url, whole, self.name)
-            except (urllib.error.URLError, TimeoutError) as error:
+            except (OSError, http.client.HTTPException) as error:
                 reason = getattr(error, "reason", error)
                 raise FileNotFoundError(
                     f"{self.name} could not be fetched from {self.url} ({reason}): get it from "
@@ -73,10 +79,14 @@ class Source:
                     f"What {self.url} gave is not what was expected: its {kind} is {found}, not "
                     f"{expected}. Nothing was kept."
                 )
+            ready = Path(temporary) / "ready"
+            ready.mkdir()
             if zipfile.is_zipfile(whole):
-                unpack_flat(whole, folder)
+                unpack_flat(whole, ready)
             else:
-                shutil.move(whole, folder / whole.name)
+                shutil.move(whole, ready / whole.name)
+            for file in ready.iterdir():  # none of which is half a file
+                os.replace(file, folder / file.name)
 
 
 def given_but_empty(name: str) -> str:
