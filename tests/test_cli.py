@@ -203,6 +203,19 @@ def test_unknown_pairs_get_the_population(csv, tmp_path, run) -> None:
     np.testing.assert_allclose(got["probability"], expected)
 
 
+def test_one_id_that_is_no_number_leaves_the_others_numbers(tmp_path, run) -> None:
+    table = written(
+        tmp_path / "t.csv", "user,item,rating\n1,10,5\n1,20,1\n2,10,1\n2,20,5\n3,10,4\n3,20,2\n"
+    )
+    run("fit", table, "-o", tmp_path / "m", "--events", 2)
+    pairs = written(tmp_path / "p.csv", "user,item\n1,10\nguest,10\n2,20\n02,20\n")
+    got = frame(run("predict", tmp_path / "m", pairs, "--unknown", "population"))
+    assert list(got["user"]) == ["1", "guest", "2", "02"]
+    model = load_any(tmp_path / "m")
+    expected = model.predict(([1, 0, 2, 0], [10, 10, 20, 20]), unknown="population")
+    np.testing.assert_allclose(got["probability"], expected)
+
+
 def test_titles_and_tags(tmp_path, run) -> None:
     table = written(
         tmp_path / "t.csv", "user,item,rating\n1,10,5\n1,20,1\n2,10,1\n2,20,5\n3,10,4\n3,20,2\n"

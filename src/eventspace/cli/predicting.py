@@ -64,6 +64,7 @@ def _predicted(
     known: Any, users: Any, items: Any, interval: float | None, settings: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """The predictions, one block of pairs after another."""
+    from eventspace.cli.reading import listed
     from eventspace.cli.writing import columns_of
     from eventspace.progress import bar
 
@@ -71,7 +72,7 @@ def _predicted(
     with bar("predict", len(users), None) as update:
         for start in range(0, max(len(users), 1), BLOCK):
             of_users, of_items = users[start : start + BLOCK], items[start : start + BLOCK]
-            ids = {"user": of_users.to_pylist(), "item": of_items.to_pylist()}
+            ids = {"user": listed(of_users), "item": listed(of_items)}
             pairs = (of_users, of_items)
             if interval is None:
                 yield {**ids, name: known.predict(pairs, **settings)}

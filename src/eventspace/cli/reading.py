@@ -9,6 +9,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+import numpy as np
+
 from eventspace.files import load_any
 from eventspace.ids import Ids
 from eventspace.observations import Observations
@@ -106,7 +108,7 @@ def item_column(path: Path, ids: Ids, names: tuple[str, ...], place: int) -> dic
     table = read_table(path)
     at = [j for j, name in enumerate(table.names) if str(name).lower() in names and j > 0]
     j = at[0] if at else range(len(table.names))[place]
-    keys = like(table.column(0), ids).to_pylist()
+    keys = listed(like(table.column(0), ids))
     if not set(keys) & set(ids):
         raise ValueError(
             f"{str(path)!r} has none of the model's items in its first column, {table.names[0]!r}: "
@@ -143,7 +145,10 @@ def _listed(table: Table) -> str:
 
 
 def like(column: Any, ids: Ids) -> Any:
-    """A column of ids as the model's are: a file or a shell can not say whether 7 is a number."""
+    """A column of ids as the model's are: a file or a shell can not say whether 7 is a number.
+
+    Text becomes the number that is spelt so, value by value: "007" and "x" stay what they are.
+    """
     import pyarrow as pa
 
     column = pa.array(column) if isinstance(column, list) else column
@@ -151,14 +156,17 @@ def like(column: Any, ids: Ids) -> Any:
     texts = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     if known.dtype == object and not texts and all(isinstance(id_, str) for id_ in known[:1000]):
         return column.cast(pa.string())
-    if known.dtype.kind in "iuf" and texts:
-        try:
-            return column.cast(pa.from_numpy_dtype(known.dtype))
-        except pa.ArrowInvalid:  # some of them are no numbers, so they are unknown as they are
-            return column
+    if known.dtype != object and texts:
+        spelt = {str(id_): id_ for id_ in ids}
+        return np.array([spelt.get(text, text) for text in column.to_pylist()], dtype=object)
     return column
+
+
+def listed(column: Any) -> list[Any]:
+    """What :func:`like` gives as a list."""
+    return column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
 
 
 def one_like(id_: str, ids: Ids) -> Any:
     """An id from the shell as the model's are."""
-    return like([id_], ids).to_pylist()[0]
+    return listed(like([id_], ids))[0]
