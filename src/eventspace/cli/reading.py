@@ -15,7 +15,7 @@ from eventspace.files import load_any
 from eventspace.ids import Ids
 from eventspace.observations import Observations
 from eventspace.tables.frames import Table, read_table
-from eventspace.tables.roles import role
+from eventspace.tables.words import role
 
 TITLES = ("title", "name")  # what columns of these are called
 TAGS = ("tags", "tag", "genres", "genre", "category", "categories")
