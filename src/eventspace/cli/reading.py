@@ -164,7 +164,7 @@ def like(column: Any, ids: Ids) -> Any:
 
 def listed(column: Any) -> list[Any]:
     """What :func:`like` gives as a list."""
-    return column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
+    return list(column.tolist() if isinstance(column, np.ndarray) else column.to_pylist())
 
 
 def one_like(id_: str, ids: Ids) -> Any:

@@ -31,7 +31,7 @@ _OTHERS = {
     b"[{": "JSON",
 }
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_HEAD = 1 << 20
+_HEAD = 1 << 18
 _MB = 20  # bits
 
 
@@ -130,8 +130,8 @@ def _read(
         return table
     if not file.seekable():
         raise ValueError(
-            f"{name!r} has ids of more than 18 digits in the column {min(long)!r}, and none of them "
-            "at its beginning: save it as a file, which can be read twice."
+            f"{name!r} has ids of more than 18 digits in the column {min(long)!r}, none of them at "
+            "its beginning: save it as a file, which can be read twice."
         )
     file.seek(0)
     return _read(file, name, update, texts | long)
@@ -229,7 +229,7 @@ def _would_merge(column: Any) -> bool:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    written = pc.utf8_trim_whitespace(column.filter(pc.not_equal(column, "")))
+    written = pc.ascii_trim_whitespace(column.filter(pc.not_equal(column, "")))
     if not pc.all(pc.match_substring_regex(written, r"^-?\d+$")).as_py():
         return False
     if pc.any(pc.match_substring_regex(written, r"^0\d")).as_py():
