@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -229,8 +230,68 @@ def test_titles_and_tags(tmp_path, run) -> None:
     asked = run("query", model, "Alien & ~Up", "--titles", films)
     assert asked == run("query", model, "10 & ~20")
     assert "Alien" in run("recommend", model, 3, "--seen", "--titles", films)
+    for item in ("Alien", "10"):  # an item goes by its title, or still by its id
+        assert run("explain", model, 3, item, "--titles", films).startswith("user 3 and Alien: ")
+        assert run("query", model, f"{item} & ~Up", "--titles", films) == asked
+        found = frame(run("rules", model, "--item", item, "--titles", films, "--all"))
+        assert found.equals(frame(run("rules", model, "--titles", films, "--all")))
     twins = written(tmp_path / "twins.csv", "id,title\n10,Up\n20,Up\n")
     assert "Up #10" in run("recommend", model, 3, "--seen", "--titles", twins)
+
+
+def test_evidence_is_matched_by_ids_whatever_the_titles(csv, ratings, tmp_path, run) -> None:
+    run("fit", csv, "-o", tmp_path / "m", "--events", 3)
+    other = ratings[::2].replace({"item": {"i19": "Film 3"}})  # an item unknown, but called so
+    other.to_csv(tmp_path / "other.csv", index=False)
+    titles = [f"i{k},Film {k}\n" for k in range(20)]
+    films = written(tmp_path / "films.csv", f"id,title\n{''.join(titles)}")
+    options = ["rules", tmp_path / "m", "--evidence", tmp_path / "other.csv", "--all"]
+    plain, named = frame(run(*options)), frame(run(*options, "--titles", films))
+    assert list(named["if_item"]) == [f"Film {id_[1:]}" for id_ in plain["if_item"]]
+    pd.testing.assert_frame_equal(named.iloc[:, 2:], plain.iloc[:, 2:])
+
+
+def test_titles_that_are_missing(csv, tmp_path, run, capsys) -> None:
+    run("fit", csv, "-o", tmp_path / "m", "--events", 2)
+    best = frame(run("recommend", tmp_path / "m", "u1", "--seen"))
+    titles = pd.DataFrame({"id": ["i0", best["item"][0]], "title": ["Alien", None]})
+    titles.to_csv(tmp_path / "t.csv", index=False)
+    named = frame(run("recommend", tmp_path / "m", "u1", "--seen", "--titles", tmp_path / "t.csv"))
+    assert named["item"][0] == best["item"][0]
+    arguments = ["recommend", tmp_path / "m", "u1", "--seen", "--titles", "-"]
+    done = in_process(arguments, capsys, stdin=(tmp_path / "t.csv").read_bytes())
+    assert frame(done.out).equals(named)
+    titles[["id"]].to_parquet(tmp_path / "t.parquet")
+    done = in_process([*arguments[:-1], tmp_path / "t.parquet"], capsys, code=2)
+    assert "t.parquet' has one column: a column of titles belongs beside the ids." in done.err
+
+
+def test_a_first_user_without_recommendations(tmp_path, run) -> None:
+    table = written(tmp_path / "t.csv", "user,item,rating\n1,10,5\n1,20,1\n2,10,1\n3,20,5\n")
+    run("fit", table, "-o", tmp_path / "m", "--events", 2)
+    run("recommend", tmp_path / "m", "-o", tmp_path / "r.parquet")
+    assert pd.read_parquet(tmp_path / "r.parquet")["user"].tolist() == [2, 3]
+    run("recommend", tmp_path / "m", 1, "-o", tmp_path / "r.parquet")
+    assert len(pd.read_parquet(tmp_path / "r.parquet")) == 0
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_what_fails_halfway_leaves_no_file(csv, tmp_path, run, capsys, monkeypatch, ending) -> None:
+    run("fit", csv, "-o", tmp_path / "m", "--events", 2)
+    before = written(tmp_path / f"r.{ending}", "before")
+    recommend, calls = KolmogorovModel.recommend, []
+
+    def interrupted(self, *arguments, **options):
+        calls.append(arguments)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return recommend(self, *arguments, **options)
+
+    monkeypatch.setattr(KolmogorovModel, "recommend", interrupted)
+    arguments = ["recommend", tmp_path / "m", "--seen", "-o", before]
+    assert "nothing is written" in in_process(arguments, capsys, code=130).err
+    assert before.read_text() == "before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", before.name, "ratings.csv"]
 
 
 def test_rules_from_held_out_ratings(csv, ratings, tmp_path, run) -> None:
@@ -268,21 +329,42 @@ def test_attributes_are_for_a_posterior(csv, ratings, tmp_path, run) -> None:
     assert list(load_any(tmp_path / "m").item_attribute_names_) == ["year"]
 
 
-def test_report_writes_the_page_of_the_model(csv, tmp_path, run, monkeypatch) -> None:
-    calls = []
+def contents_of(page) -> dict[str, Any]:
+    """What a page holds."""
+    text = page.read_text(encoding="utf-8")
+    match = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', text, re.DOTALL)
+    assert match
+    return json.loads(match[1])
 
-    def report(self, path, **options) -> None:
-        calls.append((self.observations_.item_ids[0], options))
-        path.write_text("<html></html>")
 
-    monkeypatch.setattr(KolmogorovModel, "report", report, raising=False)
-    films = written(tmp_path / "films.csv", "id,title,genres\ni0,Alien,Horror\n")
-    run("fit", csv, "-o", tmp_path / "films.eventspace", "--events", 2)
-    run("report", tmp_path / "films.eventspace")
-    assert (tmp_path / "films.html").exists()
-    run("report", tmp_path / "films.eventspace", "-o", tmp_path / "p.html", "--titles", films)
-    run("report", tmp_path / "films.eventspace", "--tags", films, "--evidence", csv)
-    assert calls == [("i0", {}), ("Alien", {}), ("i0", {"X": csv, "tags": {"i0": "Horror"}})]
+def test_report_writes_the_page_of_the_model(csv, tmp_path, run, capsys) -> None:
+    films = written(tmp_path / "films.csv", "id,title,genres\ni0,Alien,Horror\ni1,Up,Comedy\n")
+    model, page = tmp_path / "films.eventspace", tmp_path / "films.html"
+    run("fit", csv, "-o", model, "--events", 2)
+    run("report", model)
+    plain = contents_of(page)
+    assert "i0" in plain["items"]["name"]
+    assert list(plain["fit"]["parts"]) == ["training data"]
+    run("report", model, "--titles", films, "--tags", films, "--evidence", csv)
+    named = contents_of(page)
+    assert {"Alien", "Up", "i2"} < set(named["items"]["name"])
+    assert named["events"]["tagged"]
+    parts = named["fit"]["parts"]
+    assert parts["held-out data"]["rmse"] == pytest.approx(parts["training data"]["rmse"])
+    assert named["rules"]["users"] == plain["rules"]["users"]
+    in_process(["report", model, "--evidence", "-"], capsys, stdin=csv.read_bytes())
+    assert contents_of(page)["fit"]["parts"].keys() == parts.keys()
+
+
+def test_a_page_never_takes_the_place_of_a_model(csv, tmp_path, run, capsys) -> None:
+    for name in ("films.v1", "films.v2", "model.html"):
+        run("fit", csv, "-o", tmp_path / name, "--events", 2)
+        run("report", tmp_path / name)
+        assert (tmp_path / f"{name}.html").exists()
+    model = tmp_path / "model.html"
+    done = in_process(["report", model, "-o", model], capsys, code=2)
+    assert "is the model itself: name another place with --output" in done.err
+    assert load_any(model)
 
 
 def test_a_stream_is_a_table_for_python_too(csv) -> None:

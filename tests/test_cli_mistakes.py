@@ -205,6 +205,17 @@ def test_a_failure_of_ours_says_so(place, capsys, monkeypatch) -> None:
     in_process(["info", place / "model"], capsys, code=1)  # a ValueError, but none that we raise
 
 
+def test_a_bug_in_a_line_of_ours_is_no_mistake_of_the_user(place, capsys, monkeypatch) -> None:
+    """Python's sqrt raises a ValueError, and UTF-8 one, in a frame of ours: we have not."""
+    model = KolmogorovModel.load(place / "model")
+    model.error_ = -1.0
+    monkeypatch.setattr("eventspace.cli.reading.load_any", lambda path: model)
+    done = in_process(["info", place / "model", "--json"], capsys, code=1)
+    assert "math domain error" in done.err
+    monkeypatch.setattr(KolmogorovModel, "summary", lambda self: "\udcff")
+    assert "a failure of ours" in in_process(["info", place / "model"], capsys, code=1).err
+
+
 def test_a_warning_is_one_line(tmp_path, capsys) -> None:
     table = written(tmp_path / "t.csv", LONG.format(""))
     done = in_process(["fit", table, "-o", tmp_path / "m", "--events", 2], capsys)

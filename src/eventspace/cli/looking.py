@@ -27,7 +27,7 @@ def info(
     """Say what a model is, how well it fits, and how much of it is proved."""
     from eventspace.cli import reading, writing
 
-    known, labels = reading.described(model, titles, tags)
+    known, labels, _ = reading.described(model, titles, tags)
     if events:
         form_ = writing.form_of(output, form, as_json)
         writing.write(writing.columns_of(known.events(labels)), output, form_)
@@ -87,13 +87,14 @@ def report(
     """Write one self-contained page: events, the order of items, rules, users, fit."""
     from eventspace.cli import reading
     from eventspace.cli.writing import check_output
+    from eventspace.report import beside
 
-    path = model.with_suffix(".html") if output is None else output
+    path = beside(model) if output is None else output
     check_output(path)
-    known, labels = reading.described(model, titles, tags)
-    held_out = None if evidence is None else reading.source(evidence)
-    given = {name: of for name, of in (("X", held_out), ("tags", labels)) if of is not None}
-    known.report(path, **given)
+    if path.exists() and model.exists() and path.samefile(model):
+        raise ValueError(f"{path} is the model itself: name another place with --output.")
+    known = reading.described(model, titles, tags)
+    known.model.report(path, known.evidence(evidence), tags=known.tags)
     say(f"written: {path}")
     if show:
         typer.launch(path.resolve().as_uri())

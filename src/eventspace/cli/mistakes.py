@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import re
 import signal
@@ -142,16 +143,22 @@ def say(message: str) -> None:
 
 
 def is_answer(error: Exception) -> bool:
-    """Whether an error is our answer to a mistake: what our own code raises, or the system.
+    """Whether an error is our answer to a mistake: what we raise in so many words, or the system.
 
-    What anything below us raises, such as NumPy, is a failure of ours.
+    What anything below us raises, such as NumPy or a function of Python's, is a failure of ours.
     """
     if isinstance(error, OSError):
         return True
     if not isinstance(error, (ValueError, TypeError, ModuleNotFoundError)):
         return False
-    innermost = traceback.extract_tb(error.__traceback__)[-1].filename
-    return _PACKAGE in Path(innermost).parents
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is None:
+        return False
+    code = place.tb_frame.f_code
+    raised = dis.opname[code.co_code[place.tb_lasti]] == "RAISE_VARARGS"  # a raise, not a call
+    return raised and _PACKAGE in Path(code.co_filename).parents
 
 
 def in_own_words(error: Exception) -> str:

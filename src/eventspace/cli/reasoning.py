@@ -72,7 +72,8 @@ def rules(
     from eventspace.cli import reading, writing
 
     form_ = writing.form_of(output, form, as_json)
-    known = reading.model(model, titles)
+    described = reading.described(model, titles)
+    known = described.model
     own = {
         AVERAGE: {"min_probability": min_probability},
         SINGLE: {
@@ -88,8 +89,8 @@ def rules(
                 f"--{name.replace('_', '-')} is for {other}, and {model} holds {here}."
             )
     found = known.rules(
-        None if evidence is None else reading.source(evidence),
-        item=None if item is None else reading.one_like(item, known.observations_.item_ids),
+        described.evidence(evidence),
+        item=None if item is None else described.item(item),
         top=None if every else top,
         sort=sort,
         min_evidence=min_evidence,
@@ -130,11 +131,9 @@ def explain(
     """Say why a prediction is what it is."""
     from eventspace.cli import reading, writing
 
-    known, labels = reading.described(model, titles, tags)
-    seen = known.observations_
-    why = known.explain(
-        reading.one_like(user, seen.user_ids), reading.one_like(item, seen.item_ids), labels
-    )
+    known = reading.described(model, titles, tags)
+    seen = known.model.observations_
+    why = known.model.explain(reading.one_like(user, seen.user_ids), known.item(item), known.tags)
     if not as_json:
         typer.echo(why)
         return
@@ -175,11 +174,11 @@ def query(
     from eventspace.cli import reading, writing
 
     form_ = writing.form_of(output, form, as_json)
-    known = reading.model(model, titles)
+    known = reading.described(model, titles)
     event = known.query(expression)
     asked = event if given is None else event.given(known.query(given))
     if user:
-        ids = known.observations_.user_ids
+        ids = known.model.observations_.user_ids
         users = [reading.one_like(id_, ids) for id_ in user]
         columns = {"user": users, "probability": asked.probability(users)}
         writing.write(columns, output, form_)

@@ -9,10 +9,12 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from eventspace.cli.mistakes import say
+from eventspace.storage import placed
 
 Columns = Mapping[str, Any]  # of lists, or of arrays
 
@@ -27,7 +29,10 @@ def check_output(path: Path | str) -> None:
         raise IsADirectoryError(f"{path} is a folder: name a file in it.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent}: there is no such folder to write {path.name} to.")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    # a file is written beside its place and then put there, a device as it is
+    beside = [] if path.exists() and not path.is_file() else [path.parent]
+    touched = [*beside, path] if path.exists() else beside
+    if not all(os.access(place, os.W_OK) for place in touched):
         raise PermissionError(f"{path} may not be written: name another place with --output.")
 
 
@@ -68,7 +73,7 @@ def write(
         sys.stdout.buffer.flush()
         return
     try:
-        with open(output, "wb") as file:
+        with placed(output) as file:
             _FORMS[form](_chain(first, stream), file)
     except OSError as error:
         error.filename = error.filename or output
@@ -87,7 +92,8 @@ def write_json(content: Any, output: str = "-") -> None:
     if output == "-":
         sys.stdout.write(text)
     else:
-        Path(output).write_text(text, encoding="utf-8")
+        with placed(output) as file:
+            file.write(text.encode())
 
 
 def columns_of(frame: Any) -> dict[str, Any]:
@@ -164,14 +170,16 @@ def _write_parquet(blocks: Iterator[Columns], file: BinaryIO) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    sheet = None
-    for columns in blocks:
-        arrays = {name: _arrow(column) for name, column in columns.items()}
-        table = pa.table(arrays) if sheet is None else pa.table(arrays, schema=sheet.schema)
-        sheet = sheet or parquet.ParquetWriter(file, table.schema)
-        sheet.write_table(table)
-    if sheet is not None:
-        sheet.close()
+    sheet, table = None, None
+    with ExitStack() as opened:  # a writer that is not closed complains
+        for columns in blocks:
+            arrays = {name: _arrow(column) for name, column in columns.items()}
+            table = pa.table(arrays, schema=None if sheet is None else sheet.schema)
+            if table.num_rows:  # a block without rows does not say what its columns hold
+                sheet = sheet or opened.enter_context(parquet.ParquetWriter(file, table.schema))
+                sheet.write_table(table)
+        if sheet is None:
+            parquet.write_table(table, file)
 
 
 def _arrow(column: Any) -> Any:
