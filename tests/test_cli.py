@@ -329,9 +329,9 @@ def test_attributes_are_for_a_posterior(csv, ratings, tmp_path, run) -> None:
     assert list(load_any(tmp_path / "m").item_attribute_names_) == ["year"]
 
 
-def contents_of(page) -> dict[str, Any]:
+def contents_of(page) -> Any:
     """What a page holds."""
-    text = page.read_text(encoding="utf-8")
+    text = page if isinstance(page, str) else page.read_text(encoding="utf-8")
     match = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', text, re.DOTALL)
     assert match
     return json.loads(match[1])
@@ -354,6 +354,77 @@ def test_report_writes_the_page_of_the_model(csv, tmp_path, run, capsys) -> None
     assert named["rules"]["users"] == plain["rules"]["users"]
     in_process(["report", model, "--evidence", "-"], capsys, stdin=csv.read_bytes())
     assert contents_of(page)["fit"]["parts"].keys() == parts.keys()
+
+
+def test_what_a_page_holds_is_for_the_caller_to_say(csv, tmp_path, run) -> None:
+    model, page = tmp_path / "films.eventspace", tmp_path / "films.html"
+    run("fit", csv, "-o", model, "--events", 2)
+    run("report", model, "--no-users")
+    found = contents_of(page)
+    assert (found["title"], found["users"]["name"]) == ("films", [])
+    assert "stability" not in found["rules"]
+    options = ["--title", "My films", "--user", "u3", "--user", "u1", "--restarts", 2]
+    found = contents_of(run("report", model, "-o", "-", *options))
+    assert (found["title"], found["users"]["name"]) == ("My films", ["u3", "u1"])
+    assert "stability" in found["rules"]
+    run("fit", csv, "-o", model, *SMALL["ensemble"])
+    run("report", model, "--events", 5)
+    assert len(contents_of(page)["events"]["mass"]) == 5
+
+
+KEYS = {
+    "predict": "user item probability",
+    "recommend": "user item probability ratings",
+    "rules": "if_item then_item kind surprise antecedent_support consequent_support support "
+    "confidence lift leverage conviction users agreement like_rate base_rate like_low like_high "
+    "correlation chance",
+    "query": "probability",
+    "explain": "user item probability value population user_ratings item_ratings events rules",
+    "info": "kind events samples users items observed weighted scale rmse rmse_original",
+    "select": "best tried",
+}
+
+
+def test_the_keys_of_json(saved, tmp_path, run) -> None:
+    kind, path = saved
+    table = path.with_name("ratings.csv")
+    rows = {
+        "predict": ["predict", path, table],
+        "recommend": ["recommend", path, "u1", "--seen"],
+        "rules": ["rules", path],
+        "query": ["query", path, "i0"],
+    }
+    for name, arguments in rows.items():
+        found = json.loads(run(*arguments, "--json"))[0]
+        also = ["probability"] if name == "rules" and kind != "model" else []
+        assert list(found) == KEYS[name].split() + also
+    found = json.loads(run("explain", path, "u1", "i0", "--json"))
+    assert list(found) == KEYS["explain"].split()
+    assert list(found["events"][0]) == ["event", "mass", "population", "comes_true", "label"]
+    found = json.loads(run("info", path, "--json"))
+    own = {
+        "model": ["iterations", "proved", "converged", "interrupted"],
+        "posterior": ["concentration"],
+        "ensemble": ["held_out_error"],
+    }
+    assert list(found) == KEYS["info"].split() + own[kind]
+    run("info", path, "--json", "-o", tmp_path / "info.json")
+    assert json.loads((tmp_path / "info.json").read_text()) == found
+    events = json.loads(run("info", path, "--events", "--json"))
+    assert list(events[0]) == ["event", "mass", "items", "label", "likes", "dislikes"]
+
+
+def test_json_has_no_nan_and_is_utf8_whatever_the_terminal(csv, tmp_path, run) -> None:
+    run("fit", csv, "-o", tmp_path / "m", "--events", 2)
+    model = load_any(tmp_path / "m")
+    model.error_ = float("nan")
+    model.save(tmp_path / "m")
+    assert json.loads(run("info", tmp_path / "m", "--json"))["rmse"] is None
+    titles = [f"i{k},Amélie {k}\n" for k in range(20)]
+    films = written(tmp_path / "films.csv", f"id,title\n{''.join(titles)}")
+    arguments = ["explain", tmp_path / "m", "u1", "i0", "--titles", films]
+    done = piped(*arguments, "--json", PYTHONIOENCODING="ascii")
+    assert json.loads(done.out)["item"] == "Amélie 0"
 
 
 def test_a_page_never_takes_the_place_of_a_model(csv, tmp_path, run, capsys) -> None:

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from eventspace import Observations
 from eventspace.tables.frames import data_frame
+from eventspace.tables.reading import _read_parquet
 from tests.observing import (
     ITEMS,
     LONG,
@@ -160,6 +161,10 @@ def test_files_without_names_or_users(tmp_path: Path) -> None:
         assert probabilities(observed) == {(196, 242): 1.0, (186, 302): 0.0}
         assert not observed.weighted
     path.write_text("ann,Alien,0.5\nbob,Heat,0.7\n")
+    with pytest.warns(UserWarning, match=r"first line of .* is taken for a row: user, item, value"):
+        observed = Observations.of(path)
+    assert probabilities(observed) == pytest.approx({("ann", "Alien"): 0.5, ("bob", "Heat"): 0.7})
+    path.write_text("ann,Alien,0.5,7\nbob,Heat,0.7,8\n")
     with pytest.raises(ValueError, match=r"first line .* may be a row or the names"):
         Observations.of(path)
     path.write_text(",A,B,C,D,E\nann,1,,0,1,0\nNA,,1,0,,1\n")  # NA is somebody's name
@@ -211,6 +216,16 @@ def test_files_in_another_encoding(tmp_path: Path) -> None:
         path.write_text(text, encoding)
         with pytest.raises(ValueError, match=r"ids\.csv' is not UTF-8: save it as UTF-8\."):
             Observations.of(path)
+
+
+def test_the_bar_of_a_parquet_file_ends_at_its_size(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    same = pa.table({"user": [1] * 50_000, "item": [2] * 50_000})
+    pq.write_table(same, path, row_group_size=10_000, use_dictionary=False)
+    told: list[int] = []
+    _read_parquet(path, told.append)
+    assert len(told) == 5
+    assert path.stat().st_size / 2 < told[-1] <= path.stat().st_size
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import os
 import re
 import signal
 import sys
@@ -69,6 +70,7 @@ _REMEDIES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         "--unknown population lets the population stand in",
     ),
     (r"Use fold_in to add them", "Fit again with their ratings"),
+    (r" report\(users=\.\.\.\) wants the model's own\.", ""),
     (r"(is no number): float\(\).*", r"\1."),
     (r", as pandas\.get_dummies does", ""),
     (r"in the index or the first column", "in the first column"),
@@ -94,9 +96,20 @@ def interruptible(command: Callable[..., None]) -> Callable[..., None]:
 
 def run(app: typer.Typer) -> None:
     """Run the app on the arguments of the process, and leave with the exit code."""
+    _open_streams()
     if hasattr(signal, "SIGPIPE"):  # end quietly with `| head`, as other commands do
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(exit_code(app, sys.argv[1:]))
+
+
+def _open_streams() -> None:
+    """Streams that take every character, whatever the terminal knows; and closed ones take all."""
+    for name in ("stdout", "stderr"):
+        stream: Any = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif stream.encoding.lower() != "utf-8":
+            stream.reconfigure(errors="replace")
 
 
 def exit_code(app: typer.Typer, arguments: Sequence[str]) -> int:

@@ -20,7 +20,7 @@ def predict(
         float | None,
         typer.Option(
             metavar="X",
-            parser=options.real(0, 1),
+            parser=options.real(0, 1, inside=True),
             help="Also where a value lies with this probability: averages only.",
         ),
     ] = None,

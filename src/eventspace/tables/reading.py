@@ -7,6 +7,7 @@ import io
 import math
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -145,7 +146,8 @@ def _read_parquet(source: Any, update: Callable[[int], None]) -> Any:
     metadata, done, groups = file.metadata, 0, []
     for k in range(file.num_row_groups):
         groups.append(file.read_row_group(k))
-        done += metadata.row_group(k).total_byte_size
+        group = metadata.row_group(k)
+        done += sum(group.column(j).total_compressed_size for j in range(group.num_columns))
         update(done)
     return pa.concat_tables(groups) if groups else file.read()
 
@@ -160,9 +162,7 @@ def _read_text(stream: Stream, name: str, texts: frozenset[str]) -> Any:
         if start.startswith(magic):
             raise ValueError(f"{name!r} is {what}: a table is a CSV, TSV or Parquet file.")
     delimiter, fields = _first_line(start, name)
-    read = arrow_csv.ReadOptions(
-        autogenerate_column_names=_is_data(fields, name), block_size=1 << 22
-    )
+    read = arrow_csv.ReadOptions(column_names=_names(fields, name), block_size=1 << 22)
     parse = arrow_csv.ParseOptions(delimiter=delimiter)
     convert = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(texts | _texts(start, read, parse), pa.string())
@@ -254,19 +254,28 @@ def _merged(column: Any) -> bool:
     return bool(pc.all(pc.equal(column, pc.floor(column))).as_py())
 
 
-def _is_data(fields: list[str], name: str) -> bool:
-    """Whether the first line is a row already: three or four fields, and all of them numbers.
+def _names(fields: list[str], name: str) -> list[str] | None:
+    """Names for the columns if the first line is a row already, else None.
 
-    More whole numbers may well be the items of a wide table; fractions are hardly anyone's names.
+    It is one if it has three or four fields, and all of them are numbers, or if of three the last
+    alone is. More whole numbers may well be the items of a wide table; fractions are hardly
+    anyone's names.
     """
     number = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
     numbers = [bool(number.fullmatch(field)) for field in fields]
     long = len(fields) in (3, 4)
     if long and all(numbers):
-        return True
+        return [f"column {j}" for j in range(1, len(fields) + 1)]
+    if len(fields) == 3 and numbers[2]:
+        warnings.warn(
+            f"the first line of {name!r} is taken for a row: user, item, value.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return ["user", "item", "value"]
     if (long and numbers[2]) or (all(numbers) and any("." in field for field in fields)):
         raise ValueError(
             f"The first line of {name!r} may be a row or the names of the columns: "
             "begin it with a line such as 'user,item,value', or pass a DataFrame."
         )
-    return False
+    return None
