@@ -20,6 +20,7 @@ from eventspace import (
 )
 from eventspace.files import load_any
 from tests.command import in_process, piped, written
+from tests.help_texts import PAGE
 
 SMALL = {
     "model": ["--events", 3],
@@ -317,6 +318,8 @@ def test_select(csv, ratings, tmp_path, run, capsys) -> None:
     found = json.loads(run("select", csv, "-o", tmp_path / "m", *options, "--json"))
     assert found["best"]["rmse"] == pytest.approx(search.best_rmse_)
     assert len(found["tried"]) == 4
+    assert list(found["best"]) == KEYS["best"].split()
+    assert list(found["tried"][0]) == KEYS["tried"].split()
     done = in_process(["select", csv, "-o", tmp_path / "m", *options], capsys)
     assert f"held-out RMSE {search.best_rmse_:.4f}" in done.err
 
@@ -381,8 +384,15 @@ KEYS = {
     "query": "probability",
     "explain": "user item probability value population user_ratings item_ratings events rules",
     "info": "kind events samples users items observed weighted scale rmse rmse_original",
-    "select": "best tried",
+    "best": "events indicator_penalty penalty rmse",
+    "tried": "events indicator_penalty penalty rmse std seconds",
 }
+
+
+def test_the_page_has_the_keys_of_json() -> None:
+    said = PAGE.read_text(encoding="utf-8").partition("\n## JSON\n")[2].partition("\n## ")[0]
+    for keys in KEYS.values():
+        assert all(f"`{key}`" in said for key in keys.split())
 
 
 def test_the_keys_of_json(saved, tmp_path, run) -> None:
