@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +30,7 @@ from eventspace.tables.reading import read_arrow
 COMMAND = [sys.executable, "-c", "from eventspace.cli import main; main()"]
 A_USER, ITEMS = 100, 20_000
 REPEATS = 5
+BEYOND, RATIO = 2.0, 1.5  # GB and x pyarrow's time, the most that is allowed
 
 
 def generate(path: Path, millions: int) -> int:
@@ -110,6 +112,18 @@ def main() -> None:
     save("command_line", figures)
     publish("command_line", table([row]))
     print(table([row]))
+    sys.exit("; ".join(missed(row, bars)) or None)
+
+
+def missed(row: dict[str, Any], bars: list[str]) -> list[str]:
+    """What is not as it should be."""
+    beyond, ratio = row["beyond the arrays, GB"], row["ratio"]
+    unseen = sorted({"read", "order", "fit", "write"} - set(bars))
+    return [
+        *([f"{beyond:.2f} GB beyond the arrays, at most {BEYOND:g}"] if beyond > BEYOND else []),
+        *([f"reading takes {ratio:.2f} x pyarrow's, at most {RATIO:g}"] if ratio > RATIO else []),
+        *([f"no bar for {', '.join(unseen)}"] if unseen else []),
+    ]
 
 
 if __name__ == "__main__":

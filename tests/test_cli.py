@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from eventspace import (
 )
 from eventspace.files import load_any
 from tests.command import in_process, piped, written
+from tests.help_texts import PAGE
 
 SMALL = {
     "model": ["--events", 3],
@@ -203,6 +205,19 @@ def test_unknown_pairs_get_the_population(csv, tmp_path, run) -> None:
     np.testing.assert_allclose(got["probability"], expected)
 
 
+def test_one_id_that_is_no_number_leaves_the_others_numbers(tmp_path, run) -> None:
+    table = written(
+        tmp_path / "t.csv", "user,item,rating\n1,10,5\n1,20,1\n2,10,1\n2,20,5\n3,10,4\n3,20,2\n"
+    )
+    run("fit", table, "-o", tmp_path / "m", "--events", 2)
+    pairs = written(tmp_path / "p.csv", "user,item\n1,10\nguest,10\n2,20\n02,20\n")
+    got = frame(run("predict", tmp_path / "m", pairs, "--unknown", "population"))
+    assert list(got["user"]) == ["1", "guest", "2", "02"]
+    model = load_any(tmp_path / "m")
+    expected = model.predict(([1, 0, 2, 0], [10, 10, 20, 20]), unknown="population")
+    np.testing.assert_allclose(got["probability"], expected)
+
+
 def test_titles_and_tags(tmp_path, run) -> None:
     table = written(
         tmp_path / "t.csv", "user,item,rating\n1,10,5\n1,20,1\n2,10,1\n2,20,5\n3,10,4\n3,20,2\n"
@@ -216,8 +231,68 @@ def test_titles_and_tags(tmp_path, run) -> None:
     asked = run("query", model, "Alien & ~Up", "--titles", films)
     assert asked == run("query", model, "10 & ~20")
     assert "Alien" in run("recommend", model, 3, "--seen", "--titles", films)
+    for item in ("Alien", "10"):  # an item goes by its title, or still by its id
+        assert run("explain", model, 3, item, "--titles", films).startswith("user 3 and Alien: ")
+        assert run("query", model, f"{item} & ~Up", "--titles", films) == asked
+        found = frame(run("rules", model, "--item", item, "--titles", films, "--all"))
+        assert found.equals(frame(run("rules", model, "--titles", films, "--all")))
     twins = written(tmp_path / "twins.csv", "id,title\n10,Up\n20,Up\n")
     assert "Up #10" in run("recommend", model, 3, "--seen", "--titles", twins)
+
+
+def test_evidence_is_matched_by_ids_whatever_the_titles(csv, ratings, tmp_path, run) -> None:
+    run("fit", csv, "-o", tmp_path / "m", "--events", 3)
+    other = ratings[::2].replace({"item": {"i19": "Film 3"}})  # an item unknown, but called so
+    other.to_csv(tmp_path / "other.csv", index=False)
+    titles = [f"i{k},Film {k}\n" for k in range(20)]
+    films = written(tmp_path / "films.csv", f"id,title\n{''.join(titles)}")
+    options = ["rules", tmp_path / "m", "--evidence", tmp_path / "other.csv", "--all"]
+    plain, named = frame(run(*options)), frame(run(*options, "--titles", films))
+    assert list(named["if_item"]) == [f"Film {id_[1:]}" for id_ in plain["if_item"]]
+    pd.testing.assert_frame_equal(named.iloc[:, 2:], plain.iloc[:, 2:])
+
+
+def test_titles_that_are_missing(csv, tmp_path, run, capsys) -> None:
+    run("fit", csv, "-o", tmp_path / "m", "--events", 2)
+    best = frame(run("recommend", tmp_path / "m", "u1", "--seen"))
+    titles = pd.DataFrame({"id": ["i0", best["item"][0]], "title": ["Alien", None]})
+    titles.to_csv(tmp_path / "t.csv", index=False)
+    named = frame(run("recommend", tmp_path / "m", "u1", "--seen", "--titles", tmp_path / "t.csv"))
+    assert named["item"][0] == best["item"][0]
+    arguments = ["recommend", tmp_path / "m", "u1", "--seen", "--titles", "-"]
+    done = in_process(arguments, capsys, stdin=(tmp_path / "t.csv").read_bytes())
+    assert frame(done.out).equals(named)
+    titles[["id"]].to_parquet(tmp_path / "t.parquet")
+    done = in_process([*arguments[:-1], tmp_path / "t.parquet"], capsys, code=2)
+    assert "t.parquet' has one column: a column of titles belongs beside the ids." in done.err
+
+
+def test_a_first_user_without_recommendations(tmp_path, run) -> None:
+    table = written(tmp_path / "t.csv", "user,item,rating\n1,10,5\n1,20,1\n2,10,1\n3,20,5\n")
+    run("fit", table, "-o", tmp_path / "m", "--events", 2)
+    run("recommend", tmp_path / "m", "-o", tmp_path / "r.parquet")
+    assert pd.read_parquet(tmp_path / "r.parquet")["user"].tolist() == [2, 3]
+    run("recommend", tmp_path / "m", 1, "-o", tmp_path / "r.parquet")
+    assert len(pd.read_parquet(tmp_path / "r.parquet")) == 0
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_what_fails_halfway_leaves_no_file(csv, tmp_path, run, capsys, monkeypatch, ending) -> None:
+    run("fit", csv, "-o", tmp_path / "m", "--events", 2)
+    before = written(tmp_path / f"r.{ending}", "before")
+    recommend, calls = KolmogorovModel.recommend, []
+
+    def interrupted(self, *arguments, **options):
+        calls.append(arguments)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return recommend(self, *arguments, **options)
+
+    monkeypatch.setattr(KolmogorovModel, "recommend", interrupted)
+    arguments = ["recommend", tmp_path / "m", "--seen", "-o", before]
+    assert "nothing is written" in in_process(arguments, capsys, code=130).err
+    assert before.read_text() == "before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", before.name, "ratings.csv"]
 
 
 def test_rules_from_held_out_ratings(csv, ratings, tmp_path, run) -> None:
@@ -243,6 +318,8 @@ def test_select(csv, ratings, tmp_path, run, capsys) -> None:
     found = json.loads(run("select", csv, "-o", tmp_path / "m", *options, "--json"))
     assert found["best"]["rmse"] == pytest.approx(search.best_rmse_)
     assert len(found["tried"]) == 4
+    assert list(found["best"]) == KEYS["best"].split()
+    assert list(found["tried"][0]) == KEYS["tried"].split()
     done = in_process(["select", csv, "-o", tmp_path / "m", *options], capsys)
     assert f"held-out RMSE {search.best_rmse_:.4f}" in done.err
 
@@ -255,21 +332,120 @@ def test_attributes_are_for_a_posterior(csv, ratings, tmp_path, run) -> None:
     assert list(load_any(tmp_path / "m").item_attribute_names_) == ["year"]
 
 
-def test_report_writes_the_page_of_the_model(csv, tmp_path, run, monkeypatch) -> None:
-    calls = []
+def contents_of(page) -> Any:
+    """What a page holds."""
+    text = page if isinstance(page, str) else page.read_text(encoding="utf-8")
+    match = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', text, re.DOTALL)
+    assert match
+    return json.loads(match[1])
 
-    def report(self, path, **options) -> None:
-        calls.append((self.observations_.item_ids[0], options))
-        path.write_text("<html></html>")
 
-    monkeypatch.setattr(KolmogorovModel, "report", report, raising=False)
-    films = written(tmp_path / "films.csv", "id,title,genres\ni0,Alien,Horror\n")
-    run("fit", csv, "-o", tmp_path / "films.eventspace", "--events", 2)
-    run("report", tmp_path / "films.eventspace")
-    assert (tmp_path / "films.html").exists()
-    run("report", tmp_path / "films.eventspace", "-o", tmp_path / "p.html", "--titles", films)
-    run("report", tmp_path / "films.eventspace", "--tags", films, "--evidence", csv)
-    assert calls == [("i0", {}), ("Alien", {}), ("i0", {"X": csv, "tags": {"i0": "Horror"}})]
+def test_report_writes_the_page_of_the_model(csv, tmp_path, run, capsys) -> None:
+    films = written(tmp_path / "films.csv", "id,title,genres\ni0,Alien,Horror\ni1,Up,Comedy\n")
+    model, page = tmp_path / "films.eventspace", tmp_path / "films.html"
+    run("fit", csv, "-o", model, "--events", 2)
+    run("report", model)
+    plain = contents_of(page)
+    assert "i0" in plain["items"]["name"]
+    assert list(plain["fit"]["parts"]) == ["training data"]
+    run("report", model, "--titles", films, "--tags", films, "--evidence", csv)
+    named = contents_of(page)
+    assert {"Alien", "Up", "i2"} < set(named["items"]["name"])
+    assert named["events"]["tagged"]
+    parts = named["fit"]["parts"]
+    assert parts["held-out data"]["rmse"] == pytest.approx(parts["training data"]["rmse"])
+    assert named["rules"]["users"] == plain["rules"]["users"]
+    in_process(["report", model, "--evidence", "-"], capsys, stdin=csv.read_bytes())
+    assert contents_of(page)["fit"]["parts"].keys() == parts.keys()
+
+
+def test_what_a_page_holds_is_for_the_caller_to_say(csv, tmp_path, run) -> None:
+    model, page = tmp_path / "films.eventspace", tmp_path / "films.html"
+    run("fit", csv, "-o", model, "--events", 2)
+    run("report", model, "--no-users")
+    found = contents_of(page)
+    assert (found["title"], found["users"]["name"]) == ("films", [])
+    assert "stability" not in found["rules"]
+    options = ["--title", "My films", "--user", "u3", "--user", "u1", "--restarts", 2]
+    found = contents_of(run("report", model, "-o", "-", *options))
+    assert (found["title"], found["users"]["name"]) == ("My films", ["u3", "u1"])
+    assert "stability" in found["rules"]
+    run("fit", csv, "-o", model, *SMALL["ensemble"])
+    run("report", model, "--events", 5)
+    assert len(contents_of(page)["events"]["mass"]) == 5
+
+
+KEYS = {
+    "predict": "user item probability",
+    "recommend": "user item probability ratings",
+    "rules": "if_item then_item kind surprise antecedent_support consequent_support support "
+    "confidence lift leverage conviction users agreement like_rate base_rate like_low like_high "
+    "correlation chance",
+    "query": "probability",
+    "explain": "user item probability value population user_ratings item_ratings events rules",
+    "info": "kind events samples users items observed weighted scale rmse rmse_original",
+    "best": "events indicator_penalty penalty rmse",
+    "tried": "events indicator_penalty penalty rmse std seconds",
+}
+
+
+def test_the_page_has_the_keys_of_json() -> None:
+    said = PAGE.read_text(encoding="utf-8").partition("\n## JSON\n")[2].partition("\n## ")[0]
+    for keys in KEYS.values():
+        assert all(f"`{key}`" in said for key in keys.split())
+
+
+def test_the_keys_of_json(saved, tmp_path, run) -> None:
+    kind, path = saved
+    table = path.with_name("ratings.csv")
+    rows = {
+        "predict": ["predict", path, table],
+        "recommend": ["recommend", path, "u1", "--seen"],
+        "rules": ["rules", path],
+        "query": ["query", path, "i0"],
+    }
+    for name, arguments in rows.items():
+        found = json.loads(run(*arguments, "--json"))[0]
+        also = ["probability"] if name == "rules" and kind != "model" else []
+        assert list(found) == KEYS[name].split() + also
+    found = json.loads(run("explain", path, "u1", "i0", "--json"))
+    assert list(found) == KEYS["explain"].split()
+    assert list(found["events"][0]) == ["event", "mass", "population", "comes_true", "label"]
+    found = json.loads(run("info", path, "--json"))
+    own = {
+        "model": ["iterations", "proved", "converged", "interrupted"],
+        "posterior": ["concentration"],
+        "ensemble": ["held_out_error"],
+    }
+    assert list(found) == KEYS["info"].split() + own[kind]
+    run("info", path, "--json", "-o", tmp_path / "info.json")
+    assert json.loads((tmp_path / "info.json").read_text()) == found
+    events = json.loads(run("info", path, "--events", "--json"))
+    assert list(events[0]) == ["event", "mass", "items", "label", "likes", "dislikes"]
+
+
+def test_json_has_no_nan_and_is_utf8_whatever_the_terminal(csv, tmp_path, run) -> None:
+    run("fit", csv, "-o", tmp_path / "m", "--events", 2)
+    model = load_any(tmp_path / "m")
+    model.error_ = float("nan")
+    model.save(tmp_path / "m")
+    assert json.loads(run("info", tmp_path / "m", "--json"))["rmse"] is None
+    titles = [f"i{k},Amélie {k}\n" for k in range(20)]
+    films = written(tmp_path / "films.csv", f"id,title\n{''.join(titles)}")
+    arguments = ["explain", tmp_path / "m", "u1", "i0", "--titles", films]
+    done = piped(*arguments, "--json", PYTHONIOENCODING="ascii")
+    assert json.loads(done.out)["item"] == "Amélie 0"
+
+
+def test_a_page_never_takes_the_place_of_a_model(csv, tmp_path, run, capsys) -> None:
+    for name in ("films.v1", "films.v2", "model.html"):
+        run("fit", csv, "-o", tmp_path / name, "--events", 2)
+        run("report", tmp_path / name)
+        assert (tmp_path / f"{name}.html").exists()
+    model = tmp_path / "model.html"
+    done = in_process(["report", model, "-o", model], capsys, code=2)
+    assert "is the model itself: name another place with --output" in done.err
+    assert load_any(model)
 
 
 def test_a_stream_is_a_table_for_python_too(csv) -> None:

@@ -51,7 +51,7 @@ TABLES = [
     (LONG.format(-2), "--scale max", f"value -2 {WHERE} is outside the scale; allowed with"),
     (LONG.format("inf"), "", f"value inf {WHERE} is infinite; allowed are finite numbers"),
     (LONG.format("good"), "", f"value 'good' {WHERE} is text; allowed are finite numbers"),
-    (LONG.format('"4,5"'), "", f"value '4,5' {WHERE} is text; allowed are finite numbers"),
+    (LONG.format('"4,5"'), "", f"value '4,5' {WHERE} is text (with a point it is a number: 4.5)"),
     (WEIGHTED.format(-1), "", f"weight -1.0 {WHERE} is negative; allowed are finite numbers from"),
     (WEIGHTED.format("inf"), "", f"weight inf {WHERE} is infinite"),
     (WEIGHTED.format(""), "", f"weight nan {WHERE} is missing"),
@@ -60,7 +60,7 @@ TABLES = [
     (COUNTS.format(0, -1), "", f"trials -1.0 {WHERE} is negative"),
     ("user,item,value\nann,Up,1\n,Heat,2\n", "", "The user id of row 1 is missing"),
     ("user,item,value\nann,Up,1\nbob,,2\n", "", "The item id of row 1 is missing"),
-    ("user,item,value\n", "", "Nothing is observed"),
+    ("user,item,value\n", "", "Nothing is observed: there is no row with a value"),
     ("user,item,value,weight\nann,Up,1,0\n", "", "Nothing is observed"),
     ("", "", "is empty: its first line should name the columns"),
     ("user item value\nann Up 1\n", "", "is not separated by commas, tabs or semicolons"),
@@ -74,7 +74,8 @@ TABLES = [
      "column an item) say --wide"),
     ("user,item,value,successes\nann,Up,1,1\n", "", "give --value and perhaps --weight, or else "
      "--successes and --trials"),
-    ("ann,Up,3\nbob,Up,2\n", "", "may be a row or the names of the columns: begin it with"),
+    ("ann,Up,3,1\nbob,Up,2,1\n", "", "may be a row or the names of the columns: begin it with"),
+    ("1,0,1\n0,1,1\n", "", "'column 1', 'column 2', 'column 3'"),
     ("user,item,value\nann,Up,1\nann,Up,2\n", "", "User 'ann' has item 'Up' 2 times; 1 pairs in "
      "all occur more than once. --duplicates mean, or last, accepts them"),
     ("user,item,value\nann,Up,2020-01-01\n", "", "is no number"),
@@ -132,7 +133,7 @@ OTHERS = [
     ("predict model strange.csv", "does not know 1 of these items: 'Alein': did you mean 'Alien'"),
     ("predict model strange.csv", "--unknown population lets the population stand in."),
     ("predict model good.csv --interval 0.9", "--interval needs an average, and model holds one"),
-    ("predict average good.csv --interval 2", "--interval: 2 is no finite number from 0 to 1"),
+    ("predict average good.csv --interval 2", "--interval: 2 is no finite number between 0 and 1"),
     ("predict model good.csv -o new.xlsx", "there is no format of the name '.xlsx'; name the file"),
     ("predict model good.csv -o no/new.csv", "no: there is no such folder"),
     ("predict model good.csv -o /dev/full --format csv", "/dev/full: No space left on device."),
@@ -162,6 +163,27 @@ OTHERS = [
     ("convert good.csv new.json", "there is no format of the name '.json'"),
     ("convert none.csv new.csv", "There is no file 'none.csv'"),
     ("report model -o no/where.html", "no: there is no such folder"),
+    ("report model -o - --open", "--open needs a file, and --output - prints"),
+    ("report model --events 3", "--events is for an average, and model holds one model"),
+    ("report model --user ann --no-users", "--no-users and --user ann: choose one of them"),
+    ("report model --user anne", "does not know 1 of these users: 'anne': did you mean 'ann'"),
+    ("fit good.csv -o -", "--output - is the standard output: a model goes to a file"),
+    ("fit good.csv -o new --threads 0", "--threads: 0 is no whole number of at least 1"),
+    ("select good.csv -o -", "--output - is the standard output: a model goes to a file"),
+    ("info model -o new.txt", "--output new.txt needs --events or --json"),
+    ("info model --format csv", "--format csv needs --events"),
+    ("info model --json -o no/where.json", "no: there is no such folder"),
+    ("convert good.csv new.csv --part pmf", "--part is for a model, and good.csv is a table"),
+    ("convert model new.csv --wide", "--wide is for a table, and model holds a model"),
+    ("convert model new.csv --scale 1,5", "--scale is for a table, and model holds a model"),
+    ("convert model new.csv --user ann", "--user is for a table, and model holds a model"),
+    ("convert average new.csv --events 2", "--events 2 makes a model, and new.csv is a table's"),
+    ("convert average - --events 2", "--output - is the standard output: a model goes to a file"),
+    ("convert average new.eventspace --part pmf", "--part is for a table, and new.eventspace is"),
+    ("rules model --all --top 3", "--all and --top 3: choose one of them"),
+    ("rules model --sort probability", "--sort probability is for an average, and model holds"),
+    ("rules average --sort stability", "--sort stability is for one model, and average holds"),
+    ("predict average good.csv --interval 0", "--interval: 0 is no finite number between 0 and 1"),
     ("report none", "none: there is no such file"),
 ]
 
@@ -203,6 +225,17 @@ def test_a_failure_of_ours_says_so(place, capsys, monkeypatch) -> None:
     assert done.err.endswith("a failure of ours: please report it with the lines above.\n")
     monkeypatch.setattr(KolmogorovModel, "summary", lambda self: int("no number"))
     in_process(["info", place / "model"], capsys, code=1)  # a ValueError, but none that we raise
+
+
+def test_a_bug_in_a_line_of_ours_is_no_mistake_of_the_user(place, capsys, monkeypatch) -> None:
+    """Python's sqrt raises a ValueError, and UTF-8 one, in a frame of ours: we have not."""
+    model = KolmogorovModel.load(place / "model")
+    model.error_ = -1.0
+    monkeypatch.setattr("eventspace.cli.reading.load_any", lambda path: model)
+    done = in_process(["info", place / "model", "--json"], capsys, code=1)
+    assert "math domain error" in done.err
+    monkeypatch.setattr(KolmogorovModel, "summary", lambda self: "\udcff")
+    assert "a failure of ours" in in_process(["info", place / "model"], capsys, code=1).err
 
 
 def test_a_warning_is_one_line(tmp_path, capsys) -> None:

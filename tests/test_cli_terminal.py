@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import time
 
 import numpy as np
 import pandas as pd
@@ -47,6 +48,36 @@ def test_a_table_on_a_terminal_csv_in_a_pipe(place) -> None:
     assert "550 rows more: --output FILE takes them all." in seen
     code, seen = in_terminal("query", place / "m", "i0 & i1", "--json")
     assert json.loads(seen)[0].keys() == {"probability"}
+
+
+def test_titles_are_shown_as_they_are(place, tmp_path) -> None:
+    odd = ["[bold]x[/bold]", ":smile:", "red \x1b[31mhat", "a\\[b]"]
+    table = pd.DataFrame({"id": [f"i{k}" for k in range(4)], "title": odd})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    options = ["--titles", tmp_path / "t.csv"]
+    code, seen = in_terminal("recommend", place / "m", "u1", "--seen", "--top", 20, *options)
+    assert code == 0
+    for title in ("[bold]x[/bold]", ":smile:", "red \ufffd[31mhat", "a\\[b]"):
+        assert title in seen
+    code, seen = in_terminal("rules", place / "m", "--item", "i0", *options)
+    assert " [bold]x[/bold] " in seen
+    code, seen = in_terminal("explain", place / "m", "u1", "i2", *options)
+    assert "red \ufffd[31mhat" in seen
+
+
+def test_a_terminal_that_knows_ascii_alone(place, tmp_path) -> None:
+    titles = written(tmp_path / "t.csv", "id,title\ni0,Amélie\ni1,Up\n")
+    arguments = ["recommend", place / "m", "u1", "--seen", "--titles", titles, "--top", 20]
+    code, seen = in_terminal(*arguments, PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert code == 0
+    assert "Am?lie" in seen
+    assert seen.isascii()
+
+
+def test_a_closed_standard_output(place) -> None:
+    line = f"{COMMAND[0]} -c '{COMMAND[2]}' info {place}/m >&-"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_colours_only_on_a_terminal_and_never_with_no_color(place) -> None:
@@ -130,9 +161,18 @@ def test_completion_can_be_shown() -> None:
 
 
 def test_from_a_table_to_a_report_in_three_commands(tmp_path) -> None:
-    """The first is `pip install eventspace`; these are the others."""
+    """The first installs it; these are the others. A browser gets the address of a page."""
     written(tmp_path / "r.csv", "user,item,rating\nann,Up,5\nann,Heat,1\nbob,Up,2\nbob,Heat,4\n")
+    browser = written(tmp_path / "browser", f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
+    browser.chmod(0o755)
     assert piped("fit", tmp_path / "r.csv", "-o", tmp_path / "r.eventspace").code == 0
-    done = piped("report", tmp_path / "r.eventspace", "--open", BROWSER="cat %s")
+    done = piped("report", tmp_path / "r.eventspace", "--open", BROWSER=f"{browser} %s")
     assert done.code == 0
-    assert (tmp_path / "r.html").exists()
+    page = tmp_path / "r.html"
+    opened = tmp_path / "opened"
+    deadline = time.monotonic() + 30
+    while not opened.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    # xdg-open makes a path of the address
+    assert opened.read_text().strip().removeprefix("file://") == str(page)
+    assert '"Heat"' in page.read_text(encoding="utf-8")

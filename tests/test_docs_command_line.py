@@ -19,6 +19,8 @@ import pytest
 from tests.help_texts import BLOCK, PAGE, commands, text
 
 CONSOLE = re.compile(r"```console\n(.*?)```\n", re.DOTALL)
+SHELL = re.compile(r"```shell\n(.*?)```\n", re.DOTALL)
+README = PAGE.parents[1] / "README.md"
 FILE = re.compile(r"```csv (\S+)\n(.*?)```\n", re.DOTALL)
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 MISTAKES = {"eventspace query films.eventspace 'Alien & Haet'"}
@@ -101,6 +103,16 @@ def test_the_commands_work_in_a_pipe(tmp_path) -> None:
             assert done.returncode == (2 if line in MISTAKES else 0), (line, done.stderr)
             assert "\x1b" not in done.stdout
             assert all(said.startswith("eventspace: ") for said in done.stderr.splitlines())
+
+
+def test_the_three_commands_at_the_top(tmp_path) -> None:
+    environment = {**prepare(tmp_path), "BROWSER": "true"}
+    install, *others = SHELL.findall(PAGE.read_text(encoding="utf-8"))[0].splitlines()
+    assert install in README.read_text(encoding="utf-8")
+    assert len(others) == 2
+    for line in others:
+        subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment, check=True)
+    assert (tmp_path / "films.html").stat().st_size > 10_000
 
 
 def test_every_command_has_its_help_in_the_page() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from scipy import sparse
 
 from eventspace import Observations
 from eventspace.tables.frames import data_frame
+from eventspace.tables.reading import _read_parquet
 from tests.observing import (
     ITEMS,
     LONG,
@@ -159,6 +161,10 @@ def test_files_without_names_or_users(tmp_path: Path) -> None:
         assert probabilities(observed) == {(196, 242): 1.0, (186, 302): 0.0}
         assert not observed.weighted
     path.write_text("ann,Alien,0.5\nbob,Heat,0.7\n")
+    with pytest.warns(UserWarning, match=r"first line of .* is taken for a row: user, item, value"):
+        observed = Observations.of(path)
+    assert probabilities(observed) == pytest.approx({("ann", "Alien"): 0.5, ("bob", "Heat"): 0.7})
+    path.write_text("ann,Alien,0.5,7\nbob,Heat,0.7,8\n")
     with pytest.raises(ValueError, match=r"first line .* may be a row or the names"):
         Observations.of(path)
     path.write_text(",A,B,C,D,E\nann,1,,0,1,0\nNA,,1,0,,1\n")  # NA is somebody's name
@@ -166,6 +172,60 @@ def test_files_without_names_or_users(tmp_path: Path) -> None:
     path.write_text("user,item,value\nann,Alien,0.5\n,Heat,0.7\n")
     with pytest.raises(ValueError, match="user id of row 1 is missing"):
         Observations.of(path)
+
+
+def test_ids_that_numbers_would_merge_stay_text(tmp_path: Path) -> None:
+    path = tmp_path / "ids.csv"
+    path.write_text("user,item,value\n007,9223372036854775808,05\n7,9223372036854775809,1\n")
+    observed = Observations.of(path)
+    assert list(observed.user_ids) == ["007", "7"]
+    assert list(observed.item_ids) == ["9223372036854775808", "9223372036854775809"]
+    path.write_text("user,item,value\n 7,-1,0.5\n0,12345678901234567,1\n")
+    observed = Observations.of(path)
+    assert list(observed.user_ids) == [7, 0]
+    assert list(observed.item_ids) == [-1, 12345678901234567]
+
+
+class Pipe(io.BytesIO):
+    """Bytes that come once."""
+
+    def seekable(self) -> bool:
+        return False
+
+
+def test_ids_beyond_64_bits_late_in_a_file_stay_text(tmp_path: Path) -> None:
+    rows = "".join(f"{u},1{u:06d},1\n" for u in range(200_000))
+    last = [f"1,{2**63 + k},0\n" for k in range(2)]
+    content = f"user,item,value\n{rows}{''.join(last)}".encode()
+    path = tmp_path / "late.csv.gz"
+    path.write_bytes(gzip.compress(content))
+    observed = Observations.of(path)
+    assert list(observed.item_ids)[-2:] == [str(2**63), str(2**63 + 1)]
+    with pytest.raises(ValueError, match=r"more than 18 digits in the column 'item'.*save it"):
+        Observations.of(Pipe(content))
+
+
+def test_files_in_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "ids.csv"
+    for text, encoding in (
+        ("user,item,value\nann,Amélie,1\nbob,Up,0\n", "latin-1"),
+        ("user,item,évaluation\nann,Up,1\nbob,Up,0\n", "latin-1"),
+        ("user,item,value\nann,Up,1\nbob,Up,0\n", "utf-16"),
+        ("user,item,value\nann,Up,1\nbob,Up,0\n", "utf-16-le"),
+    ):
+        path.write_text(text, encoding)
+        with pytest.raises(ValueError, match=r"ids\.csv' is not UTF-8: save it as UTF-8\."):
+            Observations.of(path)
+
+
+def test_the_bar_of_a_parquet_file_ends_at_its_size(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    same = pa.table({"user": [1] * 50_000, "item": [2] * 50_000})
+    pq.write_table(same, path, row_group_size=10_000, use_dictionary=False)
+    told: list[int] = []
+    _read_parquet(path, told.append)
+    assert len(told) == 5
+    assert path.stat().st_size / 2 < told[-1] <= path.stat().st_size
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

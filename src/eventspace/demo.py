@@ -19,6 +19,7 @@ from eventspace.model import KolmogorovModel
 from eventspace.observations import Observations
 from eventspace.posterior import KolmogorovPosterior
 from eventspace.prediction import Prediction
+from eventspace.report import beside
 
 SEED = 0
 N_EVENTS = 16
@@ -96,7 +97,7 @@ def write(
     """The model, and a page about it; then what to do with them."""
     model.save(output)
     console.print(f"\nWritten: {output}. Go on with: eventspace info {output}", soft_wrap=True)
-    page = output.with_suffix(".html")
+    page = beside(output)
     model.report(page, held_out, title="MovieLens small", tags=genres)
     console.print(f"Written: {page}. Open it in a browser.", soft_wrap=True)
 

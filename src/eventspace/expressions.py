@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 import unicodedata
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from eventspace.algebra import PRECEDENCE, Event
@@ -51,7 +51,7 @@ class _Token(NamedTuple):
         return self.kind == "name" or self.text == ")"
 
 
-def event_of(space: Space, text: str) -> Event:
+def event_of(space: Space, text: str, others: Mapping[str, int] | None = None) -> Event:
     """The event that an expression over items describes.
 
     The operators are Python's, the tightest first: ``~`` not, ``-`` but not, ``&`` and, ``^``
@@ -59,7 +59,7 @@ def event_of(space: Space, text: str) -> Event:
     (``Spider-Man - Schindler's List``: the minus has spaces on both sides); one with operators,
     parentheses or quotes in it stands in quotes, single or double, with a backslash before a
     backslash and before the same quote. An id that is not a string goes by what ``str`` makes of
-    it, unless a string is spelt the same.
+    it, unless a string is spelt the same. ``others`` are other names of items, for what no id is.
     """
     if not isinstance(text, str):
         raise ValueError(f"An expression is text, such as 'Alien & ~Heat', not {text!r}.")
@@ -68,6 +68,7 @@ def event_of(space: Space, text: str) -> Event:
     for k, id_ in enumerate(ids):
         if isinstance(id_, str) or str(id_) not in positions:
             positions[str(id_)] = k
+    positions = {**(others or {}), **positions}
 
     def item(name: str) -> Event:
         try:

@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,16 +57,30 @@ def write(
         raise FileNotFoundError(
             f"{target.parent}: there is no such folder to write {target.name} to."
         )
+    with (
+        placed(target) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+    ):
+        archive.writestr(_HEADER, json.dumps(header))
+        plain = {key: np.asarray(array) for key, array in arrays.items()}
+        with _counting("write", sum(array.nbytes for array in plain.values())) as count:
+            for key, array in plain.items():
+                _write_array(archive, key, array, count)
+
+
+@contextmanager
+def placed(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write to that is put in place at the end, and not at all if anything fails."""
+    if os.path.exists(path) and not os.path.isfile(path):  # a device, or a pipe
+        with open(path, "wb") as file:
+            yield file
+        return
+    target = os.path.realpath(path)
     name = f"{target}.{os.getpid()}-{uuid.uuid4().hex[:8]}.part"
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                archive.writestr(_HEADER, json.dumps(header))
-                plain = {key: np.asarray(array) for key, array in arrays.items()}
-                with _counting("write", sum(array.nbytes for array in plain.values())) as count:
-                    for key, array in plain.items():
-                        _write_array(archive, key, array, count)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, target)

@@ -85,9 +85,9 @@ def fit(
     """Learn a model from a table of ratings."""
     from eventspace.cli.looking import facts
     from eventspace.cli.reading import Columns, observations
-    from eventspace.cli.writing import check_output, write_json
+    from eventspace.cli.writing import check_model_output, echo, write_json
 
-    check_output(output)
+    check_model_output(output)
     parameters = {
         "n_events": events,
         "pmf_penalty": penalty,
@@ -96,7 +96,7 @@ def fit(
         "n_chains": chains,
         "n_models": models,
     }
-    model = _made(kind, parameters, random_state=seed, n_jobs=threads or None)
+    model = _made(kind, parameters, random_state=seed, n_jobs=threads)
     attributes = {
         name: path
         for name, path in (
@@ -113,7 +113,7 @@ def fit(
     if as_json:
         write_json(facts(model))
     else:
-        typer.echo(model.summary())
+        echo(model.summary())
         say(f"written: {output}")
     if getattr(model, "interrupted_", False):
         raise typer.Exit(INTERRUPTED)
@@ -172,9 +172,9 @@ def select(
     """Choose events and penalties on held-out entries, and fit the best model to all."""
     from eventspace import KolmogorovModelCV
     from eventspace.cli.reading import Columns, observations
-    from eventspace.cli.writing import check_output, form_of, records, write, write_json
+    from eventspace.cli.writing import check_model_output, form_of, records, write, write_json
 
-    check_output(output)
+    check_model_output(output)
     model = KolmogorovModelCV(
         _numbers("--events", events, int),
         pmf_penalty=_numbers("--penalty", penalty, float),
@@ -182,7 +182,7 @@ def select(
         cv=_folds(folds),
         n_iter=iterations,
         random_state=seed,
-        n_jobs=threads or None,
+        n_jobs=threads,
     )
     columns = Columns(user, item, value, weight, successes, trials)
     model.fit(observations(table, columns, wide, scale, duplicates))

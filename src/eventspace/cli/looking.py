@@ -27,14 +27,20 @@ def info(
     """Say what a model is, how well it fits, and how much of it is proved."""
     from eventspace.cli import reading, writing
 
-    known, labels = reading.described(model, titles, tags)
+    if output != "-" and not (events or as_json):
+        raise ValueError(f"--output {output} needs --events or --json: else a summary is printed.")
+    if form is not None and not events:
+        raise ValueError(f"--format {form} needs --events: else there is no table.")
+    if output != "-":
+        writing.check_output(output)
+    known, labels, _ = reading.described(model, titles, tags)
     if events:
         form_ = writing.form_of(output, form, as_json)
         writing.write(writing.columns_of(known.events(labels)), output, form_)
     elif as_json:
         writing.write_json(facts(known), output)
     else:
-        typer.echo(known.summary())
+        writing.echo(known.summary())
 
 
 def facts(model: Any) -> dict[str, Any]:
@@ -71,32 +77,91 @@ def facts(model: Any) -> dict[str, Any]:
 def report(
     model: options.Model,
     output: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--output",
             "-o",
             metavar="FILE",
-            help="Where to write the page; MODEL.html if not said.",
+            help="Where to write the page; MODEL.html if not said, - prints.",
         ),
     ] = None,
     evidence: options.Evidence = None,
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The page's title; the model's name if none.")
+    ] = None,
+    user: Annotated[
+        list[str] | None,
+        typer.Option(metavar="USER", help="Whose PMF and ratings it holds; many users' if none."),
+    ] = None,
+    no_users: Annotated[bool, typer.Option("--no-users", help="Nobody's PMF or ratings.")] = False,
+    events: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=options.whole(1, 64),
+            help="Of an average: the events of the model that is shown [16].",
+        ),
+    ] = None,
+    restarts: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", parser=options.whole(1), help="Fits that tell how stable the rules are."
+        ),
+    ] = None,
     titles: options.Titles = None,
     tags: options.Tags = None,
     show: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
 ) -> None:
     """Write one self-contained page: events, the order of items, rules, users, fit."""
     from eventspace.cli import reading
-    from eventspace.cli.writing import check_output
+    from eventspace.report import beside
 
-    path = model.with_suffix(".html") if output is None else output
-    check_output(path)
-    known, labels = reading.described(model, titles, tags)
-    held_out = None if evidence is None else reading.source(evidence)
-    given = {name: of for name, of in (("X", held_out), ("tags", labels)) if of is not None}
-    known.report(path, **given)
+    path = beside(model) if output is None else Path(output)
+    _check_page(path, model, show)
+    if no_users and user:
+        raise ValueError(f"--no-users and --user {user[0]}: choose one of them.")
+    known = reading.described(model, titles, tags)
+    ids = known.model.observations_.user_ids
+    users = [reading.one_like(id_, ids) for id_ in user or []]
+    given: dict[str, Any] = {
+        "title": title or beside(model).stem,
+        "tags": known.tags,
+        "users": users if users or no_users else None,
+        "restarts": restarts or 0,
+    }
+    if events is not None:
+        if not hasattr(known.model, "n_samples_"):
+            raise ValueError(f"--events is for an average, and {model} holds one model.")
+        given["n_events"] = events
+    held_out = known.evidence(evidence)
+    if output == "-":
+        _print_page(known.model, held_out, given)
+        return
+    known.model.report(path, held_out, **given)
     say(f"written: {path}")
     if show:
         typer.launch(path.resolve().as_uri())
+
+
+def _check_page(path: Path, model: Path, show: bool) -> None:
+    from eventspace.cli.writing import check_output
+
+    if str(path) == "-":
+        if show:
+            raise ValueError("--open needs a file, and --output - prints.")
+        return
+    check_output(path)
+    if path.exists() and model.exists() and path.samefile(model):
+        raise ValueError(f"{path} is the model itself: name another place with --output.")
+
+
+def _print_page(model: Any, held_out: Any, given: dict[str, Any]) -> None:
+    import tempfile
+
+    from eventspace.cli.writing import print_bytes
+
+    with tempfile.TemporaryDirectory() as folder:
+        print_bytes(model.report(Path(folder) / "page.html", held_out, **given).read_bytes())
 
 
 def convert(
@@ -109,9 +174,9 @@ def convert(
         typer.Argument(metavar="OUTPUT", help="A CSV, TSV or Parquet file, or a model; - prints."),
     ],
     part: Annotated[
-        Literal["observations", "pmf", "indicators"],
-        typer.Option(help="What of a model goes into the table."),
-    ] = "observations",
+        Literal["observations", "pmf", "indicators"] | None,
+        typer.Option(help="What of a model goes into the table [observations]."),
+    ] = None,
     events: Annotated[
         int | None,
         typer.Option(
@@ -138,18 +203,40 @@ def convert(
     """
     from eventspace.cli import parts, reading, writing
 
+    columns = reading.Columns(user, item, value, weight, successes, trials)
+    of_table = {
+        **{f"--{name}": name_ for name, name_ in columns._asdict().items()},
+        "--wide": wide or None,
+        "--scale": None if scale == "auto" else scale,
+        "--duplicates": None if duplicates == "error" else duplicates,
+    }
+    is_model = parts.is_model(source)
+    if is_model:
+        _refuse(of_table, f"for a table, and {source} holds a model")
+    else:
+        _refuse({"--part": part}, f"for a model, and {source} is a table")
     if events is not None or output.endswith(MODEL):
-        writing.check_output(output)
+        to_table = {"--part": part, "--format": form, "--json": as_json or None}
+        _refuse(to_table, f"for a table, and {output} is to be a model")
+        if Path(output).suffix.lower() in writing.ENDINGS:
+            raise ValueError(f"--events {events} makes a model, and {output} is a table's name.")
+        writing.check_model_output(output)
         parts.one_model(reading.model(source), source, events).save(output)
         say(f"written: {output}")
         return
     form_ = writing.form_of(output, form, as_json)
-    if parts.is_model(source):
-        writing.write(parts.PARTS[part](reading.model(source)), output, form_)
+    if is_model:
+        writing.write(parts.PARTS[part or "observations"](reading.model(source)), output, form_)
         return
-    columns = reading.Columns(user, item, value, weight, successes, trials)
     seen = reading.observations(source, columns, wide, scale, duplicates)
     writing.write(parts.observations(seen), output, form_)
+
+
+def _refuse(options_: dict[str, Any], reason: str) -> None:
+    """Refuse the first of these options that is given."""
+    for name, value in options_.items():
+        if value is not None:
+            raise ValueError(f"{name} is {reason}.")
 
 
 def demo(
@@ -162,7 +249,7 @@ def demo(
     from rich.console import Console
 
     from eventspace import demo as demonstration
-    from eventspace.cli.writing import check_output
+    from eventspace.cli.writing import check_model_output
 
-    check_output(output)
-    demonstration.run(output, Console(), threads or None)
+    check_model_output(output)
+    demonstration.run(output, Console(), threads)

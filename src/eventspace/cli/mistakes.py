@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import dis
 import functools
+import os
 import re
 import signal
 import sys
@@ -68,6 +70,7 @@ _REMEDIES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         "--unknown population lets the population stand in",
     ),
     (r"Use fold_in to add them", "Fit again with their ratings"),
+    (r" report\(users=\.\.\.\) wants the model's own\.", ""),
     (r"(is no number): float\(\).*", r"\1."),
     (r", as pandas\.get_dummies does", ""),
     (r"in the index or the first column", "in the first column"),
@@ -93,9 +96,20 @@ def interruptible(command: Callable[..., None]) -> Callable[..., None]:
 
 def run(app: typer.Typer) -> None:
     """Run the app on the arguments of the process, and leave with the exit code."""
+    _open_streams()
     if hasattr(signal, "SIGPIPE"):  # end quietly with `| head`, as other commands do
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(exit_code(app, sys.argv[1:]))
+
+
+def _open_streams() -> None:
+    """Streams that take every character, whatever the terminal knows; and closed ones take all."""
+    for name in ("stdout", "stderr"):
+        stream: Any = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif stream.encoding.lower() != "utf-8":
+            stream.reconfigure(errors="replace")
 
 
 def exit_code(app: typer.Typer, arguments: Sequence[str]) -> int:
@@ -142,16 +156,22 @@ def say(message: str) -> None:
 
 
 def is_answer(error: Exception) -> bool:
-    """Whether an error is our answer to a mistake: what our own code raises, or the system.
+    """Whether an error is our answer to a mistake: what we raise in so many words, or the system.
 
-    What anything below us raises, such as NumPy, is a failure of ours.
+    What anything below us raises, such as NumPy or a function of Python's, is a failure of ours.
     """
     if isinstance(error, OSError):
         return True
     if not isinstance(error, (ValueError, TypeError, ModuleNotFoundError)):
         return False
-    innermost = traceback.extract_tb(error.__traceback__)[-1].filename
-    return _PACKAGE in Path(innermost).parents
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is None:
+        return False
+    code = place.tb_frame.f_code
+    raised = dis.opname[code.co_code[place.tb_lasti]] == "RAISE_VARARGS"  # a raise, not a call
+    return raised and _PACKAGE in Path(code.co_filename).parents
 
 
 def in_own_words(error: Exception) -> str:

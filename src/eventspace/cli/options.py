@@ -26,16 +26,23 @@ def whole(least: int, most: int | None = None) -> Callable[[Any], int]:
     return read
 
 
-def real(least: float, most: float = math.inf) -> Callable[[Any], float]:
-    """The same for any number."""
+def threads(text: Any) -> int:
+    """A number of threads, or -1."""
+    return -1 if str(text) == "-1" else whole(1)(text)
+
+
+def real(least: float, most: float = math.inf, *, inside: bool = False) -> Callable[[Any], float]:
+    """The same for any number; ``inside``: the bounds themselves are refused."""
     bounds = f"of at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
+    bounds = f"between {least:g} and {most:g}" if inside else bounds
 
     def read(text: Any) -> float:
         try:
             number = float(str(text))
         except ValueError:
             raise typer.BadParameter(f"{text!r} is no number.") from None
-        if not (least <= number <= most and math.isfinite(number)):
+        within = least < number < most if inside else least <= number <= most
+        if not within or math.isinf(number):
             raise typer.BadParameter(f"{number:g} is no finite number {bounds}.")
         return number
 
@@ -62,7 +69,7 @@ Seed = Annotated[
     ),
 ]
 Threads = Annotated[
-    int, typer.Option(metavar="N", parser=whole(-1), help="Threads; -1 means every core.")
+    int, typer.Option(metavar="N", parser=threads, help="Threads; -1 means every core.")
 ]
 
 # Which column is what; what is not said is found by the names people use

@@ -20,7 +20,7 @@ def predict(
         float | None,
         typer.Option(
             metavar="X",
-            parser=options.real(0, 1),
+            parser=options.real(0, 1, inside=True),
             help="Also where a value lies with this probability: averages only.",
         ),
     ] = None,
@@ -45,9 +45,9 @@ def predict(
             f"--interval needs an average, and {model} holds one model: fit it with --kind "
             "posterior or ensemble."
         )
-    users, items = reading.pairs(pairs, user, item)
+    named = reading.pairs(pairs, user, item)
     seen = known.observations_
-    users, items = reading.like(users, seen.user_ids), reading.like(items, seen.item_ids)
+    users, items = reading.like(named[0], seen.user_ids), reading.like(named[1], seen.item_ids)
     if unknown == "error":  # before the first pair is written
         from eventspace.prediction import positions
 
@@ -57,28 +57,29 @@ def predict(
         ):
             positions(ids, wanted, what, unknown)
     settings = {"unit": unit, "unknown": unknown}
-    writing.write(_predicted(known, users, items, interval, settings), output, form_)
+    writing.write(_predicted(known, named, (users, items), interval, settings), output, form_)
 
 
 def _predicted(
-    known: Any, users: Any, items: Any, interval: float | None, settings: dict[str, Any]
+    known: Any, named: Any, wanted: Any, interval: float | None, settings: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """The predictions, one block of pairs after another."""
+    """The predictions of wanted pairs as they are named, one block after another."""
     from eventspace.cli.writing import columns_of
     from eventspace.progress import bar
 
     name = "probability" if settings["unit"] == "probability" else "value"
-    with bar("predict", len(users), None) as update:
-        for start in range(0, max(len(users), 1), BLOCK):
-            of_users, of_items = users[start : start + BLOCK], items[start : start + BLOCK]
-            ids = {"user": of_users.to_pylist(), "item": of_items.to_pylist()}
-            pairs = (of_users, of_items)
+    n = len(named[0])
+    with bar("predict", n, None) as update:
+        for start in range(0, max(n, 1), BLOCK):
+            block = slice(start, start + BLOCK)
+            ids = {"user": named[0][block].to_pylist(), "item": named[1][block].to_pylist()}
+            pairs = (wanted[0][block], wanted[1][block])
             if interval is None:
                 yield {**ids, name: known.predict(pairs, **settings)}
             else:
                 found = columns_of(known.predict_interval(pairs, interval, **settings))
                 yield {**ids, name: found.pop("mean"), **found}
-            update(start + len(of_users), "")
+            update(start + len(ids["user"]), "")
 
 
 def recommend(

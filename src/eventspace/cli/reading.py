@@ -9,11 +9,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+import numpy as np
+
+from eventspace.expressions import event_of
 from eventspace.files import load_any
 from eventspace.ids import Ids
 from eventspace.observations import Observations
 from eventspace.tables.frames import Table, read_table
-from eventspace.tables.roles import role
+from eventspace.tables.words import role
 
 TITLES = ("title", "name")  # what columns of these are called
 TAGS = ("tags", "tag", "genres", "genre", "category", "categories")
@@ -69,24 +72,63 @@ def _scale(text: str) -> Any:
     return lo, hi
 
 
+class Described(NamedTuple):
+    """A model whose items are called by their titles, the tags of these, and the items' ids."""
+
+    model: Any
+    tags: dict[Any, Any] | None
+    ids: Ids
+
+    def item(self, text: str) -> Any:
+        """The item that a shell calls by its title or its id."""
+        titles = self.model.observations_.item_ids
+        title = one_like(text, titles)
+        at = int(self.ids.positions([one_like(text, self.ids)])[0])
+        return title if at < 0 or titles.positions([title])[0] >= 0 else titles[at]
+
+    def query(self, expression: str) -> Any:
+        """The event of an expression over titles and ids."""
+        ids = {str(id_): k for k, id_ in enumerate(self.ids)}
+        return event_of(self.model._space(), expression, ids)
+
+    def evidence(self, path: Path | None) -> Observations | None:
+        """The ratings in a table, its ids as the model has them, its items called by titles."""
+        if path is None:
+            return None
+        seen, known = Observations.of(source(path)), self.model.observations_
+        items = listed(like(list(seen.item_ids), self.ids))
+        at = self.ids.positions(items).tolist()
+        titles = [
+            known.item_ids[k] if k >= 0 else _unlike(id_, known.item_ids)
+            for id_, k in zip(items, at, strict=True)
+        ]
+        users = listed(like(list(seen.user_ids), known.user_ids))
+        return dataclasses.replace(seen, user_ids=Ids(users), item_ids=Ids(titles))
+
+
+def _unlike(id_: Any, titles: Ids) -> Any:
+    """An item that the model does not know, by a name that is none of its titles."""
+    return id_ if titles.positions([id_])[0] < 0 else f"{id_} #{id_}"
+
+
 def model(path: Path, titles: Path | None = None) -> Any:
     """The model in a file, of whatever kind, its items called by their titles."""
-    return described(path, titles, None)[0]
+    return described(path, titles).model
 
 
-def described(path: Path, titles: Path | None, tags: Path | None) -> tuple[Any, Any]:
-    """The model in a file, its items called by their titles, and the tags of these, or None."""
+def described(path: Path, titles: Path | None, tags: Path | None = None) -> Described:
+    """The model in a file, of whatever kind, its items called by their titles."""
     known = load_any(path)
     ids, labels = known.observations_.item_ids, None
     if tags is not None:
-        labels = item_column(tags, ids, TAGS, -1)
+        labels = item_column(tags, ids, TAGS, -1, "tags")
     if titles is not None:
-        names = _titles(item_column(titles, ids, TITLES, 1), ids)
+        names = _titles(item_column(titles, ids, TITLES, 1, "titles"), ids)
         if labels is not None:
             pairs = zip(ids, names, strict=True)
             labels = {name: labels[id_] for id_, name in pairs if id_ in labels}
         known.observations_ = dataclasses.replace(known.observations_, item_ids=Ids(names))
-    return known, labels
+    return Described(known, labels, ids)
 
 
 def _titles(named: dict[Any, Any], ids: Ids) -> list[str]:
@@ -98,21 +140,28 @@ def _titles(named: dict[Any, Any], ids: Ids) -> list[str]:
     ]
 
 
-def item_column(path: Path, ids: Ids, names: tuple[str, ...], place: int) -> dict[Any, Any]:
+def item_column(
+    path: Path, ids: Ids, names: tuple[str, ...], place: int, what: str
+) -> dict[Any, Any]:
     """What a column of a table says of items, whose ids are in its first one.
 
     It is the column with one of these names, else the one at this place.
     """
-    table = read_table(path)
+    table = read_table(source(path))
+    if len(table.names) == 1:
+        raise ValueError(
+            f"{str(path)!r} has one column: a column of {what} belongs beside the ids."
+        )
     at = [j for j, name in enumerate(table.names) if str(name).lower() in names and j > 0]
     j = at[0] if at else range(len(table.names))[place]
-    keys = like(table.column(0), ids).to_pylist()
+    keys = listed(like(table.column(0), ids))
     if not set(keys) & set(ids):
         raise ValueError(
             f"{str(path)!r} has none of the model's items in its first column, {table.names[0]!r}: "
             f"the model knows {ids[0]!r}, say."
         )
-    return dict(zip(keys, table.column(j).to_pylist(), strict=True))
+    pairs = zip(keys, table.column(j).to_pylist(), strict=True)
+    return {key: value for key, value in pairs if value is not None}
 
 
 def pairs(path: Path, user: str | None, item: str | None) -> tuple[Any, Any]:
@@ -143,7 +192,10 @@ def _listed(table: Table) -> str:
 
 
 def like(column: Any, ids: Ids) -> Any:
-    """A column of ids as the model's are: a file or a shell can not say whether 7 is a number."""
+    """A column of ids as the model's are: a file or a shell can not say whether 7 is a number.
+
+    Text becomes the number that is spelt so, value by value: "007" and "x" stay what they are.
+    """
     import pyarrow as pa
 
     column = pa.array(column) if isinstance(column, list) else column
@@ -151,14 +203,17 @@ def like(column: Any, ids: Ids) -> Any:
     texts = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     if known.dtype == object and not texts and all(isinstance(id_, str) for id_ in known[:1000]):
         return column.cast(pa.string())
-    if known.dtype.kind in "iuf" and texts:
-        try:
-            return column.cast(pa.from_numpy_dtype(known.dtype))
-        except pa.ArrowInvalid:  # some of them are no numbers, so they are unknown as they are
-            return column
+    if known.dtype != object and texts:
+        spelt = {str(id_): id_ for id_ in ids}
+        return np.array([spelt.get(text, text) for text in column.to_pylist()], dtype=object)
     return column
+
+
+def listed(column: Any) -> list[Any]:
+    """What :func:`like` gives as a list."""
+    return list(column.tolist() if isinstance(column, np.ndarray) else column.to_pylist())
 
 
 def one_like(id_: str, ids: Ids) -> Any:
     """An id from the shell as the model's are."""
-    return like([id_], ids).to_pylist()[0]
+    return listed(like([id_], ids))[0]

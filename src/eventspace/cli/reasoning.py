@@ -20,6 +20,8 @@ Sort = Literal[
     "probability",
 ]
 AVERAGE, SINGLE = "an average", "one model"
+TOP = 20
+SORTS = {AVERAGE: "probability", SINGLE: "stability"}  # which the other does not have
 
 
 def rules(
@@ -28,9 +30,16 @@ def rules(
     item: Annotated[
         str | None, typer.Option(metavar="ITEM", help="Only rules from and to this item.")
     ] = None,
-    top: Annotated[int, typer.Option(metavar="N", parser=options.whole(1), help="How many.")] = 20,
+    top: Annotated[
+        int | None, typer.Option(metavar="N", parser=options.whole(1), help="How many [20].")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="All of them, however many.")] = False,
-    sort: Annotated[Sort, typer.Option(help="What they are ordered by.")] = "surprise",
+    sort: Annotated[
+        Sort,
+        typer.Option(
+            help="What they are ordered by: stability with --restarts, probability in an average."
+        ),
+    ] = "surprise",
     min_evidence: Annotated[
         int, typer.Option(metavar="N", parser=options.whole(1), help="Users who rated both.")
     ] = 1,
@@ -71,8 +80,11 @@ def rules(
     """List the most surprising rules: whoever likes one item likes the other."""
     from eventspace.cli import reading, writing
 
+    if every and top is not None:
+        raise ValueError(f"--all and --top {top}: choose one of them.")
     form_ = writing.form_of(output, form, as_json)
-    known = reading.model(model, titles)
+    described = reading.described(model, titles)
+    known = described.model
     own = {
         AVERAGE: {"min_probability": min_probability},
         SINGLE: {
@@ -87,21 +99,22 @@ def rules(
             raise ValueError(
                 f"--{name.replace('_', '-')} is for {other}, and {model} holds {here}."
             )
+    if sort == SORTS[other]:
+        raise ValueError(f"--sort {sort} is for {other}, and {model} holds {here}.")
     found = known.rules(
-        None if evidence is None else reading.source(evidence),
-        item=None if item is None else reading.one_like(item, known.observations_.item_ids),
-        top=None if every else top,
+        described.evidence(evidence),
+        item=None if item is None else described.item(item),
+        top=None if every else top or TOP,
         sort=sort,
         min_evidence=min_evidence,
         like=like,
         **{name: value for name, value in own[here].items() if value is not None},
     )
-    writing.write(writing.columns_of(found), output, form_, _shown)
+    writing.write(_columns(found), output, form_, _shown)
 
 
 def _shown(columns: Any) -> Any:
     """Rules as a person reads them."""
-    from rich.markup import escape
     from rich.table import Table
 
     from eventspace.cli.writing import SHOWN, cell
@@ -109,12 +122,21 @@ def _shown(columns: Any) -> Any:
     names = ["surprise", "probability", "stability", "users", "like_rate", "base_rate"]
     names = [name for name in names if name in columns]
     shown = Table("if", "", "then", *(name.replace("_rate", "") for name in names))
-    kinds = columns.get("kind", ["implies"] * len(columns["if_item"]))
-    for k, kind in enumerate(kinds[:SHOWN]):
+    for k, kind in enumerate(columns["kind"][:SHOWN]):
         numbers = (cell(columns[name][k]) for name in names)
-        sides = (escape(str(columns[side][k])) for side in ("if_item", "then_item"))
-        shown.add_row(next(sides), ARROWS[kind], next(sides), *numbers)
+        if_item, then_item = (cell(columns[side][k]) for side in ("if_item", "then_item"))
+        shown.add_row(if_item, ARROWS[kind], then_item, *numbers)
     return shown
+
+
+def _columns(found: Any) -> dict[str, Any]:
+    """The columns of rules, the same for every kind of model; without blanks in their names."""
+    from eventspace.cli.writing import columns_of
+
+    columns = {name.replace(" ", "_"): column for name, column in columns_of(found).items()}
+    sides = {side: columns.pop(side) for side in ("if_item", "then_item")}
+    kinds = columns.pop("kind", ["implies"] * len(sides["if_item"]))
+    return {**sides, "kind": kinds, **columns}
 
 
 def explain(
@@ -130,13 +152,11 @@ def explain(
     """Say why a prediction is what it is."""
     from eventspace.cli import reading, writing
 
-    known, labels = reading.described(model, titles, tags)
-    seen = known.observations_
-    why = known.explain(
-        reading.one_like(user, seen.user_ids), reading.one_like(item, seen.item_ids), labels
-    )
+    known = reading.described(model, titles, tags)
+    seen = known.model.observations_
+    why = known.model.explain(reading.one_like(user, seen.user_ids), known.item(item), known.tags)
     if not as_json:
-        typer.echo(why)
+        writing.echo(why)
         return
     writing.write_json(
         {
@@ -175,11 +195,11 @@ def query(
     from eventspace.cli import reading, writing
 
     form_ = writing.form_of(output, form, as_json)
-    known = reading.model(model, titles)
+    known = reading.described(model, titles)
     event = known.query(expression)
     asked = event if given is None else event.given(known.query(given))
     if user:
-        ids = known.observations_.user_ids
+        ids = known.model.observations_.user_ids
         users = [reading.one_like(id_, ids) for id_ in user]
         columns = {"user": users, "probability": asked.probability(users)}
         writing.write(columns, output, form_)

@@ -7,16 +7,22 @@ import io
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import typer
+
 from eventspace.cli.mistakes import say
+from eventspace.storage import placed
 
 Columns = Mapping[str, Any]  # of lists, or of arrays
 
 SHOWN = 50  # rows on a terminal
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".parquet": "parquet", ".pq": "parquet"}
 
 
@@ -27,8 +33,18 @@ def check_output(path: Path | str) -> None:
         raise IsADirectoryError(f"{path} is a folder: name a file in it.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent}: there is no such folder to write {path.name} to.")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    # a file is written beside its place and then put there, a device as it is
+    beside = [] if path.exists() and not path.is_file() else [path.parent]
+    touched = [*beside, path] if path.exists() else beside
+    if not all(os.access(place, os.W_OK) for place in touched):
         raise PermissionError(f"{path} may not be written: name another place with --output.")
+
+
+def check_model_output(path: Path | str) -> None:
+    """The same for a model."""
+    if str(path) == "-":
+        raise ValueError("--output - is the standard output: a model goes to a file.")
+    check_output(path)
 
 
 def form_of(output: str, given: str | None, as_json: bool) -> str:
@@ -64,11 +80,12 @@ def write(
         _show(first, stream, show or screen_table)
         return
     if output == "-":
+        sys.stdout.flush()
         _FORMS[form](_chain(first, stream), sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return
     try:
-        with open(output, "wb") as file:
+        with placed(output) as file:
             _FORMS[form](_chain(first, stream), file)
     except OSError as error:
         error.filename = error.filename or output
@@ -83,11 +100,27 @@ def records(columns: Columns) -> list[dict[str, Any]]:
 
 def write_json(content: Any, output: str = "-") -> None:
     """One JSON document."""
-    text = json.dumps(content, ensure_ascii=False, default=str, indent=2) + "\n"
+    text = _json(content, indent=2) + b"\n"
     if output == "-":
-        sys.stdout.write(text)
+        print_bytes(text)
     else:
-        Path(output).write_text(text, encoding="utf-8")
+        with placed(output) as file:
+            file.write(text)
+
+
+def _json(content: Any, indent: int | None = None) -> bytes:
+    """A JSON text in UTF-8; what is no finite number is null."""
+    text = json.dumps(
+        _plain(content), ensure_ascii=False, default=str, indent=indent, allow_nan=False
+    )
+    return text.encode()
+
+
+def print_bytes(content: bytes) -> None:
+    """Write to the standard output, after what is printed already."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
 
 
 def columns_of(frame: Any) -> dict[str, Any]:
@@ -100,12 +133,11 @@ def columns_of(frame: Any) -> dict[str, Any]:
 
 def screen_table(columns: Columns) -> Any:
     """The first rows as rich shows them."""
-    from rich.markup import escape
     from rich.table import Table
 
-    shown = Table(*(escape(name) for name in columns))
+    shown = Table(*map(cell, columns))
     for row in _rows({name: column[:SHOWN] for name, column in columns.items()}):
-        shown.add_row(*(escape(cell(value)) for value in row))
+        shown.add_row(*map(cell, row))
     return shown
 
 
@@ -115,13 +147,24 @@ def cell(value: Any) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.3g}"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return harmless(", ".join(map(str, value)) if isinstance(value, list) else str(value))
+
+
+def harmless(text: str) -> str:
+    """A text whose control characters no terminal obeys."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+def echo(text: Any) -> None:
+    """Print a text, harmless to the terminal where there is one."""
+    lines = str(text).split("\n")
+    typer.echo("\n".join(map(harmless, lines)) if sys.stdout.isatty() else text)
 
 
 def _show(first: Columns, rest: Iterator[Columns], show: Callable[[Columns], Any]) -> None:
     from rich.console import Console
 
-    Console().print(show(first), markup=False, highlight=False)
+    Console(markup=False, emoji=False, highlight=False).print(show(first))
     more = _length(first) - SHOWN + sum(map(_length, rest))
     if more > 0:
         say(f"{more:,} rows more: --output FILE takes them all.")
@@ -140,10 +183,17 @@ def _rows(columns: Columns) -> Iterator[tuple[Any, ...]]:
     return zip(*(_plain(column) for column in columns.values()), strict=True)
 
 
-def _plain(column: Any) -> list[Any]:
-    """A column as Python's own values, None for what is missing."""
-    values = column.tolist() if hasattr(column, "tolist") else list(column)
-    return [None if isinstance(v, float) and not math.isfinite(v) else v for v in values]
+def _plain(value: Any) -> Any:
+    """What Python's own values hold the same, None for what is missing or infinite."""
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if not isinstance(value, (list, tuple)):
+        return value
+    return [part if isinstance(part, (str, int)) else _plain(part) for part in value]
 
 
 def _write_separated(blocks: Iterator[Columns], file: BinaryIO, delimiter: str) -> None:
@@ -164,14 +214,16 @@ def _write_parquet(blocks: Iterator[Columns], file: BinaryIO) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    sheet = None
-    for columns in blocks:
-        arrays = {name: _arrow(column) for name, column in columns.items()}
-        table = pa.table(arrays) if sheet is None else pa.table(arrays, schema=sheet.schema)
-        sheet = sheet or parquet.ParquetWriter(file, table.schema)
-        sheet.write_table(table)
-    if sheet is not None:
-        sheet.close()
+    sheet, table = None, None
+    with ExitStack() as opened:  # a writer that is not closed complains
+        for columns in blocks:
+            arrays = {name: _arrow(column) for name, column in columns.items()}
+            table = pa.table(arrays, schema=None if sheet is None else sheet.schema)
+            if table.num_rows:  # a block without rows does not say what its columns hold
+                sheet = sheet or opened.enter_context(parquet.ParquetWriter(file, table.schema))
+                sheet.write_table(table)
+        if sheet is None:
+            parquet.write_table(table, file)
 
 
 def _arrow(column: Any) -> Any:
@@ -188,7 +240,7 @@ def _write_json_rows(blocks: Iterator[Columns], file: BinaryIO) -> None:
     before = b"[\n"
     for columns in blocks:
         for record in records(columns):
-            file.write(before + json.dumps(record, ensure_ascii=False, default=str).encode())
+            file.write(before + _json(record))
             before = b",\n"
     file.write(b"\n]\n" if before == b",\n" else b"[]\n")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from eventspace.report.assembly import page
 from eventspace.report.contents import contents
+from eventspace.storage import placed
 
 
 def write(
@@ -25,5 +26,11 @@ def write(
     if not where.parent.is_dir():
         raise FileNotFoundError(f"{where.parent}: there is no such folder to write to.")
     what = contents(model, X, title=title or where.stem, tags=tags, users=users, restarts=restarts)
-    where.write_bytes(page(what))
+    with placed(where) as file:
+        file.write(page(what))
     return where
+
+
+def beside(model: Path) -> Path:
+    """Where the page of a model in a file goes if nobody says: films.html for films.eventspace."""
+    return model.with_name(f"{model.name.removesuffix('.eventspace')}.html")

@@ -18,6 +18,7 @@ from eventspace import rules as mining
 from eventspace.characters import Characters
 from eventspace.codes import WORD, Codes
 from eventspace.inclusion import Classes
+from eventspace.observations import Observations
 from eventspace.progress import bar
 from eventspace.proving import mined
 from eventspace.report import budget
@@ -40,6 +41,7 @@ def contents(
             "at most 64, such as the average's to_model(16)."
         )
     seen = space.observations
+    held_out = None if X is None else Observations.of(X)  # once: it may be a stream
     items = budget.chosen_items(space)
     place = np.full(seen.n_items, -1, dtype=np.int64)  # of each item in the page
     place[items] = np.arange(len(items))
@@ -52,9 +54,9 @@ def contents(
         "notes": _notes(space, items, people, users),
         "events": _events(space, model._characters(tags), tags, place),
         "items": _items(space, items),
-        "rules": _rules(model, X, items, place, restarts),
+        "rules": _rules(model, held_out, items, place, restarts),
         "users": _users(space, people, place),
-        "fit": fit_of(model, X),
+        "fit": fit_of(model, held_out),
     }
 
 
@@ -139,10 +141,10 @@ def hexadecimal(codes: Codes) -> list[str]:
 
 
 def _rules(
-    model: Any, X: Any, items: Positions, place: Positions, restarts: int
+    model: Any, held_out: Any, items: Positions, place: Positions, restarts: int
 ) -> dict[str, list[Any]]:
     """The columns of :meth:`KolmogorovModel.rules`, of the best-known items."""
-    miner, evidence = model._miner(X, "surprise", 1, 0.0, 1.0, None, True, restarts, "model")
+    miner, evidence = model._miner(held_out, "surprise", 1, 0.0, 1.0, None, True, restarts, "model")
     known = np.zeros(len(place), dtype=np.bool_)
     known[items[: budget.RULE_ITEMS]] = True
     miner = replace(miner, items=known)

@@ -19,13 +19,13 @@ BINS = 10  # of the calibration
 CELLS = 20  # of what is predicted and of what is observed
 
 
-def fit_of(model: Any, X: Any) -> dict[str, Any]:
+def fit_of(model: Any, held_out: Observations | None) -> dict[str, Any]:
     """Plain values for the page."""
     seen = model.observations_
     rated = np.diff(seen.by_item.ptr) > 0
     parts = {"training data": _compared(model, seen)}
-    if X is not None:
-        parts["held-out data"] = _compared(model, Observations.of(X))
+    if held_out is not None:
+        parts["held-out data"] = _compared(model, held_out)
     gap = float(model.gap_.max(initial=0.0))
     return {
         "history": [float(f"{cost:.8g}") for cost in model.history_.tolist()],

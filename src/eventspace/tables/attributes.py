@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from eventspace.ids import Ids
 from eventspace.tables.frames import Table, table_of, value_array
-from eventspace.tables.roles import role
+from eventspace.tables.words import role
 
 Floats = NDArray[np.float64]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -25,6 +26,8 @@ def clean(columns: Columns, option: ScaleOption) -> tuple[Columns, Scale]:
     Entries of weight zero are not observed; those without a value are dropped with a warning.
     """
     what = "successes" if columns.counts else "value"
+    if not columns.values.size and not isinstance(option, tuple):
+        raise ValueError("Nothing is observed: there is no row with a value.")
     columns = replace(columns, values=_numbers(columns, columns.values, what, allowed(option)))
     if columns.weights is not None:
         columns = _weighted(columns)
@@ -67,6 +70,8 @@ def _refuse_other_than_number(
         raise ValueError(f"Complex data not supported: {what} {value!r} ({columns.place(k)}).")
     if isinstance(value, (str, bytes)):
         remedy = " (pandas.to_numeric makes numbers of text)" if _is_numeric_text(value) else ""
+        if re.fullmatch(r"\s*[-+]?\d+,\d+\s*", str(value)):
+            remedy = f" (with a point it is a number: {str(value).strip().replace(',', '.')})"
         raise ValueError(f"{what} {value!r} ({columns.place(k)}) is text{remedy}; {allowed_range}.")
     try:
         float(value)

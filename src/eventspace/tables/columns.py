@@ -13,7 +13,8 @@ from scipy import sparse
 
 from eventspace.ids import Ids, as_column, number
 from eventspace.tables.frames import Table, column_kind, value_array
-from eventspace.tables.roles import Roles, role
+from eventspace.tables.roles import Roles
+from eventspace.tables.words import role
 
 Int32Array = npt.NDArray[np.int32]
 

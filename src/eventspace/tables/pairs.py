@@ -9,7 +9,7 @@ from scipy import sparse
 
 from eventspace.observations import Observations
 from eventspace.tables.frames import table_of
-from eventspace.tables.roles import role
+from eventspace.tables.words import role
 
 
 class Pairs(NamedTuple):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from eventspace.progress import bar
+from eventspace.tables.words import role
 
 _PARQUET = b"PAR1"
 _CODECS = {
@@ -28,7 +31,8 @@ _OTHERS = {
     b"{": "JSON",
     b"[{": "JSON",
 }
-_HEAD = 1 << 16
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_HEAD = 1 << 18
 _MB = 20  # bits
 
 
@@ -42,7 +46,7 @@ def read_arrow(source: Path | BinaryIO) -> Any:
     name = str(source) if isinstance(source, Path) else str(getattr(source, "name", "the stream"))
     try:
         with _opened(source) as (file, update):
-            table = _read(Stream(file, update), file, name, update)
+            table = _read(file, name, update)
     except (pa.ArrowException, csv.Error, OSError) as error:
         if isinstance(error, (IsADirectoryError, FileNotFoundError)):
             raise
@@ -105,9 +109,13 @@ class Stream(io.RawIOBase):
         return n
 
 
-def _read(stream: Stream, file: BinaryIO, name: str, update: Callable[[int], None]) -> Any:
+def _read(
+    file: BinaryIO, name: str, update: Callable[[int], None], texts: frozenset[str] = frozenset()
+) -> Any:
+    """The table in a file; the columns ``texts`` of it are text, whatever they look like."""
     import pyarrow as pa
 
+    stream = Stream(file, update)
     head = stream.peek(len(_PARQUET))
     if head == _PARQUET:
         whole = file if file.seekable() else pa.BufferReader(stream.readall())
@@ -115,8 +123,19 @@ def _read(stream: Stream, file: BinaryIO, name: str, update: Callable[[int], Non
     for magic, codec in _CODECS.items():
         if head.startswith(magic):
             inner = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), codec)
-            return _read_text(Stream(inner, lambda done: None), name)
-    return _read_text(stream, name)
+            stream = Stream(inner, lambda done: None)
+            break
+    table = _read_text(stream, name, texts)
+    long = _id_columns(table, _merged)
+    if not long:
+        return table
+    if not file.seekable():
+        raise ValueError(
+            f"{name!r} has ids of more than 18 digits in the column {min(long)!r}, none of them at "
+            "its beginning: save it as a file, which can be read twice."
+        )
+    file.seek(0)
+    return _read(file, name, update, texts | long)
 
 
 def _read_parquet(source: Any, update: Callable[[int], None]) -> Any:
@@ -127,12 +146,13 @@ def _read_parquet(source: Any, update: Callable[[int], None]) -> Any:
     metadata, done, groups = file.metadata, 0, []
     for k in range(file.num_row_groups):
         groups.append(file.read_row_group(k))
-        done += metadata.row_group(k).total_byte_size
+        group = metadata.row_group(k)
+        done += sum(group.column(j).total_compressed_size for j in range(group.num_columns))
         update(done)
     return pa.concat_tables(groups) if groups else file.read()
 
 
-def _read_text(stream: Stream, name: str) -> Any:
+def _read_text(stream: Stream, name: str, texts: frozenset[str]) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.csv as arrow_csv
@@ -141,22 +161,16 @@ def _read_text(stream: Stream, name: str) -> Any:
     for magic, what in _OTHERS.items():
         if start.startswith(magic):
             raise ValueError(f"{name!r} is {what}: a table is a CSV, TSV or Parquet file.")
-    head = start.decode("utf-8", "replace").removeprefix("\ufeff")
-    first_line = head.partition("\n")[0].rstrip("\r")
-    if not first_line.strip():
-        raise ValueError(f"{name!r} is empty: its first line should name the columns.")
-    delimiter = max("\t,;", key=first_line.count)
-    fields = next(csv.reader([first_line], delimiter=delimiter))
-    if len(fields) == 1:
-        raise ValueError(f"{name!r} is not separated by commas, tabs or semicolons.")
-    table = arrow_csv.read_csv(
-        stream,
-        read_options=arrow_csv.ReadOptions(
-            autogenerate_column_names=_is_data(fields, name), block_size=1 << 22
-        ),
-        parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
+    delimiter, fields = _first_line(start, name)
+    read = arrow_csv.ReadOptions(column_names=_names(fields, name), block_size=1 << 22)
+    parse = arrow_csv.ParseOptions(delimiter=delimiter)
+    convert = arrow_csv.ConvertOptions(
+        column_types=dict.fromkeys(texts | _texts(start, read, parse), pa.string())
     )
+    table = arrow_csv.read_csv(stream, read, parse, convert)
     for j, column in enumerate(table.columns):
+        if pa.types.is_binary(column.type):
+            raise _not_utf8(name)
         # an empty field is missing; "NA" may well be someone's name
         if pa.types.is_string(column.type) and pc.any(pc.equal(column, "")).as_py():
             column = pc.if_else(pc.equal(column, ""), None, column)
@@ -164,19 +178,104 @@ def _read_text(stream: Stream, name: str) -> Any:
     return table
 
 
-def _is_data(fields: list[str], name: str) -> bool:
-    """Whether the first line is a row already: three or four fields, and all of them numbers.
+def _first_line(start: bytes, name: str) -> tuple[str, list[str]]:
+    """What is between the fields, and the fields of the first line."""
+    line = start.partition(b"\n")[0]
+    try:
+        first_line = line.decode("utf-8-sig").rstrip("\r")
+    except UnicodeDecodeError:
+        raise _not_utf8(name) from None
+    if start.startswith(_UTF16) or "\0" in first_line:
+        raise _not_utf8(name)
+    if not first_line.strip():
+        raise ValueError(f"{name!r} is empty: its first line should name the columns.")
+    delimiter = max("\t,;", key=first_line.count)
+    fields = next(csv.reader([first_line], delimiter=delimiter))
+    if len(fields) == 1:
+        raise ValueError(f"{name!r} is not separated by commas, tabs or semicolons.")
+    return delimiter, fields
 
-    More whole numbers may well be the items of a wide table; fractions are hardly anyone's names.
+
+def _not_utf8(name: str) -> ValueError:
+    return ValueError(f"{name!r} is not UTF-8: save it as UTF-8.")
+
+
+def _texts(start: bytes, read: Any, parse: Any) -> frozenset[str]:
+    """The columns that hold ids which as numbers would merge, by the beginning of a file."""
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+
+    whole_lines = start if len(start) < _HEAD else start[: start.rfind(b"\n") + 1]
+    try:
+        names = arrow_csv.read_csv(io.BytesIO(whole_lines), read, parse).column_names
+        convert = arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
+        table = arrow_csv.read_csv(io.BytesIO(whole_lines), read, parse, convert)
+    except pa.ArrowInvalid:  # whatever is wrong is said of the whole file
+        return frozenset()
+    return _id_columns(table, _would_merge)
+
+
+def _id_columns(table: Any, wanted: Callable[[Any], bool]) -> frozenset[str]:
+    """The columns of this kind that may hold ids: those not named for something else."""
+    return frozenset(
+        name
+        for name, column in zip(table.column_names, table.columns, strict=True)
+        if role(name) in ("user", "item", None) and wanted(column)
+    )
+
+
+def _would_merge(column: Any) -> bool:
+    """Whether texts are whole numbers of which some begin with 0 or need more than 64 bits."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    written = pc.ascii_trim_whitespace(column.filter(pc.not_equal(column, "")))
+    if not pc.all(pc.match_substring_regex(written, r"^-?\d+$")).as_py():
+        return False
+    if pc.any(pc.match_substring_regex(written, r"^0\d")).as_py():
+        return True
+    try:
+        written.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return True
+    return False
+
+
+def _merged(column: Any) -> bool:
+    """Whether numbers are whole and some beyond 64 bits: ids that were rounded."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(column.type):
+        return False
+    greatest = pc.max(column).as_py()
+    if greatest is None or not 2.0**63 <= greatest < math.inf:
+        return False
+    return bool(pc.all(pc.equal(column, pc.floor(column))).as_py())
+
+
+def _names(fields: list[str], name: str) -> list[str] | None:
+    """Names for the columns if the first line is a row already, else None.
+
+    It is one if it has three or four fields, and all of them are numbers, or if of three the last
+    alone is. More whole numbers may well be the items of a wide table; fractions are hardly
+    anyone's names.
     """
     number = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
     numbers = [bool(number.fullmatch(field)) for field in fields]
     long = len(fields) in (3, 4)
     if long and all(numbers):
-        return True
+        return [f"column {j}" for j in range(1, len(fields) + 1)]
+    if len(fields) == 3 and numbers[2]:
+        warnings.warn(
+            f"the first line of {name!r} is taken for a row: user, item, value.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return ["user", "item", "value"]
     if (long and numbers[2]) or (all(numbers) and any("." in field for field in fields)):
         raise ValueError(
             f"The first line of {name!r} may be a row or the names of the columns: "
             "begin it with a line such as 'user,item,value', or pass a DataFrame."
         )
-    return False
+    return None
