@@ -108,6 +108,8 @@ def test_mistakes_in_a_table(content, options, message, place, tmp_path, capsys)
 OTHERS = [
     ("fit none.csv -o new", "There is no file 'none.csv'."),
     ("fit . -o new", "'.' is a folder, not a file"),
+    ("fit good.csv -o good.csv", "good.csv is the table itself: name another place with --output"),
+    ("select good.csv -o ./good.csv", "good.csv is the table itself"),
     ("fit book.xlsx -o new", "'book.xlsx' is a zip archive, such as a spreadsheet or a model: a"),
     ("fit model -o new", "'model' is a zip archive, such as a spreadsheet or a model: a table is"),
     ("fit good.csv -o no/where", "no: there is no such folder to write where to"),

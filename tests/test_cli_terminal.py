@@ -36,6 +36,12 @@ def place(tmp_path_factory):
     return folder
 
 
+def test_nothing_to_show_is_said(place) -> None:
+    code, seen = in_terminal("rules", place / "m", "--min-evidence", 100_000)
+    assert code == 0
+    assert "eventspace: there are none: ask for less, such as a lower --min-evidence." in seen
+
+
 def test_a_table_on_a_terminal_csv_in_a_pipe(place) -> None:
     code, seen = in_terminal("rules", place / "m", "--top", 3)
     assert code == 0
@@ -115,9 +121,11 @@ def test_no_arguments_give_help(place) -> None:
 
 
 def test_ctrl_c_keeps_the_model_so_far(tmp_path) -> None:
-    noise = np.random.default_rng(0).random((5000, 300)).round(2)  # an iteration takes a while
-    pd.DataFrame(noise).rename_axis("user").reset_index().to_csv(tmp_path / "t.csv", index=False)
-    arguments = ["fit", tmp_path / "t.csv", "-o", tmp_path / "m", "--events", 48]
+    rng = np.random.default_rng(0)
+    chances = rng.dirichlet(np.full(24, 0.3), 5000) @ (rng.random((24, 300)) < 0.5)
+    table = pd.DataFrame(chances.clip(0, 1).round(2))  # twenty iterations take a while
+    table.rename_axis("user").reset_index().to_csv(tmp_path / "t.csv", index=False)
+    arguments = ["fit", tmp_path / "t.csv", "-o", tmp_path / "m", "--events", 32]
     code, seen = in_terminal(*arguments, keys=b"\x03", when="cost ")
     assert code == 130
     assert "eventspace: interrupted: this is the model so far\n" in seen

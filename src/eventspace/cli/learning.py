@@ -87,7 +87,7 @@ def fit(
     from eventspace.cli.reading import Columns, observations
     from eventspace.cli.writing import check_model_output, echo, write_json
 
-    check_model_output(output)
+    check_model_output(output, table)
     parameters = {
         "n_events": events,
         "pmf_penalty": penalty,
@@ -174,7 +174,7 @@ def select(
     from eventspace.cli.reading import Columns, observations
     from eventspace.cli.writing import check_model_output, form_of, records, write, write_json
 
-    check_model_output(output)
+    check_model_output(output, table)
     model = KolmogorovModelCV(
         _numbers("--events", events, int),
         pmf_penalty=_numbers("--penalty", penalty, float),

@@ -40,11 +40,13 @@ def check_output(path: Path | str) -> None:
         raise PermissionError(f"{path} may not be written: name another place with --output.")
 
 
-def check_model_output(path: Path | str) -> None:
-    """The same for a model."""
+def check_model_output(path: Path | str, table: Path | None = None) -> None:
+    """The same for a model, which must not take the place of the table that it is learnt from."""
     if str(path) == "-":
         raise ValueError("--output - is the standard output: a model goes to a file.")
     check_output(path)
+    if table is not None and table.is_file() and Path(path).exists() and table.samefile(path):
+        raise ValueError(f"{path} is the table itself: name another place with --output.")
 
 
 def form_of(output: str, given: str | None, as_json: bool) -> str:
@@ -168,6 +170,8 @@ def _show(first: Columns, rest: Iterator[Columns], show: Callable[[Columns], Any
     more = _length(first) - SHOWN + sum(map(_length, rest))
     if more > 0:
         say(f"{more:,} rows more: --output FILE takes them all.")
+    elif more == -SHOWN:
+        say("there are none: ask for less, such as a lower --min-evidence.")
 
 
 def _length(columns: Columns) -> int:
