@@ -135,7 +135,7 @@ def test_ctrl_c_keeps_the_model_so_far(tmp_path) -> None:
 
 def test_ctrl_c_in_a_posterior_writes_nothing(place, tmp_path) -> None:
     options = ["--kind", "posterior", "--chains", 128, "-o", tmp_path / "p"]
-    code, seen = in_terminal("fit", place / "ratings.csv", *options, keys=b"\x03", when="━")
+    code, seen = in_terminal("fit", place / "ratings.csv", *options, keys=b"\x03", when="sweeps")
     assert code == 130
     assert "eventspace: interrupted: nothing is written.\n" in seen
     assert "Traceback" not in seen
