@@ -150,6 +150,11 @@ OTHERS = [
     ("rules model --like nan", "--like nan must be a number"),
     ("rules model --min-probability 0.5", "--min-probability is for an average, and model holds"),
     ("rules average --restarts 3", "--restarts is for one model, and average holds an average"),
+    (
+        "rules model --evidence columns.csv",
+        "could be long (user, item, value) or wide (a row a user, a column an item): call the "
+        "columns of --evidence user, item and value",
+    ),
     ("rules model --evidence none.csv", "There is no file 'none.csv'"),
     ("rules model --titles titles.csv", "'titles.csv' has none of the model's items in its first"),
     ("explain model anne Heat", "The model knows no user 'anne': did you mean 'ann'"),

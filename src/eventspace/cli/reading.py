@@ -95,7 +95,7 @@ class Described(NamedTuple):
         """The ratings in a table, its ids as the model has them, its items called by titles."""
         if path is None:
             return None
-        seen, known = Observations.of(source(path)), self.model.observations_
+        seen, known = _evidence(path), self.model.observations_
         items = listed(like(list(seen.item_ids), self.ids))
         at = self.ids.positions(items).tolist()
         titles = [
@@ -104,6 +104,20 @@ class Described(NamedTuple):
         ]
         users = listed(like(list(seen.user_ids), known.user_ids))
         return dataclasses.replace(seen, user_ids=Ids(users), item_ids=Ids(titles))
+
+
+def _evidence(path: Path) -> Observations:
+    """The ratings in a table whose columns have to be named for it."""
+    table = source(path)
+    try:
+        return Observations.of(table)
+    except ValueError as error:
+        if "Observations.from_long" not in str(error):
+            raise
+        reason = str(error).partition(":")[0]
+        raise ValueError(
+            f"{reason}: call the columns of --evidence user, item and value, and no others so."
+        ) from error
 
 
 def _unlike(id_: Any, titles: Ids) -> Any:
