@@ -29,13 +29,13 @@ FACTS = {
     "movielens_latest_small": (100_836, 610, 9724, 3.50156),
     "movielens_small": (100_004, 671, 9066, 3.54361),
     "house_votes_84": (6568, 434, 16, 3421 / 6568),  # one of 435 did not vote at all
-    "senate_109": (62_742, 101, 645, None),
+    "senate_109": (62_742, 101, 645, 0.63949),
     "groceries": (43_367, 9835, 169, 1.0),
-    "intel_lab": (54 * 54, 54, 55, None),
-    "rutgers_orbit": (29 * 28 * 5, 29, 145, None),
-    "methylation_liu50": (25_000, 50, 500, None),
-    "methylation_houseman": (250_000, 250, 1000, None),
-    "shen_orr": (42 * 600, 42, 600, None),
+    "intel_lab": (54 * 54, 54, 55, 0.13245),
+    "rutgers_orbit": (29 * 28 * 5, 29, 145, 0.63511),
+    "methylation_liu50": (25_000, 50, 500, 0.61278),
+    "methylation_houseman": (250_000, 250, 1000, 0.48444),
+    "shen_orr": (42 * 600, 42, 600, 0.37755),
 }
 
 
@@ -59,8 +59,7 @@ def test_each_table_has_the_size_and_scale_that_it_should(real: Dataset, name: s
     assert (observations.n_users, observations.n_items) == (n_users, n_items)
     assert observations.scale == real.scale
     assert real.table["value"].between(*real.scale).all()
-    if mean is not None:
-        assert real.table["value"].mean() == pytest.approx(mean, abs=1e-5)
+    assert real.table["value"].mean() == pytest.approx(mean, abs=1e-5)
     if real.users is not None:
         assert real.table["user"].isin(real.users.index).all()
         assert real.users.index.is_unique
@@ -244,6 +243,36 @@ def test_links_fade_by_rayleighs_law() -> None:
 def test_settings_that_make_no_table_are_named(wrong, message) -> None:
     with pytest.raises(ValueError, match=message):
         generators.planted(**wrong)
+
+
+@pytest.mark.parametrize("real", ["rutgers_orbit"], indirect=True)
+def test_nodes_of_the_grid_have_their_places_and_noise(real: Dataset) -> None:
+    assert real.users is not None
+    assert real.items is not None
+    assert real.users.loc["1-2"].to_dict() == {"row": 1, "column": 2}
+    assert real.items.loc["1-4 at -20"].to_dict() == {"row": 1, "column": 4, "noise": -20}
+
+
+def test_fading_links_are_shadowed_and_planted_models_follow_their_settings() -> None:
+    plain, shadowed = (generators.fading_links(shadowing=x, random_state=0) for x in (0.0, 8.0))
+    assert plain.users is not None
+    assert plain.items is not None
+    places = plain.users.to_numpy()[:, None] - plain.items.to_numpy()
+    far = np.linalg.norm(places, axis=2).ravel()
+    chances = [made.truth["chance"].to_numpy().ravel() for made in (plain, shadowed)]
+    order = np.argsort(far)
+    assert (np.diff(chances[0][order]) <= 1e-12).all()  # farther is never better
+    assert (np.diff(chances[1][order]) > 0.1).any()
+    few, many = (
+        generators.planted(200, 5, 4, concentration=c, random_state=0).truth["pmf"].to_numpy()
+        for c in (0.1, 10.0)
+    )
+    assert few.max(axis=1).mean() > 0.8 > 0.5 > many.max(axis=1).mean()
+    later = generators.drifting(2, noise=0.0, random_state=0)[1]
+    pmf, bits = later.truth["pmf"], later.truth["indicators"]
+    theta, psi = pmf.loc[later.table["user"]], bits.loc[later.table["item"]]
+    expected = (theta.to_numpy(dtype=float) * psi.to_numpy(dtype=float)).sum(axis=1)
+    np.testing.assert_allclose(later.table["value"], expected)
 
 
 def test_a_data_set_is_fitted_as_it_is() -> None:
