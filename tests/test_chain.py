@@ -21,7 +21,6 @@ from eventspace.entries import Entries
 from eventspace.gibbs.chain import LEAST_ODDS, NOISE_RATE, NOISE_SHAPE, Chain
 from eventspace.gibbs.pmf import MOST_PRECISION
 from eventspace.gibbs.priors import (
-    COUNT_BESIDE_NORMAL,
     LEAST_COUNT,
     MOST,
     MOST_CONCENTRATION,
@@ -29,12 +28,9 @@ from eventspace.gibbs.priors import (
     RIDGE_OF_CONSTANT,
     RIDGES,
     ItemPrior,
-    PMFLaw,
-    dirichlet_law,
     draw_concentration,
     features,
     incidence,
-    normal_law,
     pmf_centres,
     slice_draw,
 )
@@ -59,15 +55,15 @@ class Given(Chain):
     """A chain with priors that are given, not learnt: its law is known."""
 
     prior_log_odds: Floats | None = None
-    prior_law: PMFLaw | None = None
+    prior_counts: Floats | None = None
 
     def log_odds(self) -> Floats:
         assert self.prior_log_odds is not None
         return self.prior_log_odds
 
-    def pmf_law(self) -> PMFLaw:
-        assert self.prior_law is not None
-        return self.prior_law
+    def pseudo_counts(self) -> Floats:
+        assert self.prior_counts is not None
+        return self.prior_counts
 
     def sweep(self) -> None:
         super().sweep()
@@ -102,8 +98,6 @@ class Small:
     weight: Floats | None
     log_odds: Floats  # items x 2
     counts: Floats  # users x 2
-    A: Floats  # 2 x 2
-    b: Floats  # users x 2
 
     def observations(self, copies: int) -> Observations:
         n_users, n_items = self.table.shape
@@ -124,16 +118,13 @@ class Small:
             engine(),
             rng.dirichlet(np.ones(2), n_users),
             (rng.random((n_items, 2)) < 0.5).astype(float),
-            normal=False,
             concentration_given=None,
             informed=False,
             rng=rng,
             user_attributes=np.empty((n_users, 0)),
             item_attributes=np.empty((n_items, 0)),
             prior_log_odds=np.tile(self.log_odds, (copies, 1)),
-            prior_law=PMFLaw(
-                np.tile(self.counts, (copies, 1)), self.A, np.tile(self.b, (copies, 1))
-            ),
+            prior_counts=np.tile(self.counts, (copies, 1)),
         )
 
     def posterior(self) -> tuple[Floats, dict[str, Floats]]:
@@ -155,8 +146,7 @@ class Small:
             shape = NOISE_SHAPE + 0.5 * len(seen)
             rate = NOISE_RATE + 0.5 * np.square(errors) @ w
             density = -shape * np.log(rate)
-            density += np.log(theta) @ (self.counts[u] - 1) + theta @ self.b[u]
-            density -= 0.5 * np.einsum("xd,de,xe->x", theta, self.A, theta)
+            density += np.log(theta) @ (self.counts[u] - 1)
             top = density.max(axis=1, keepdims=True)
             density = np.exp(density - top)
             mass = density.sum(axis=1)
@@ -169,16 +159,14 @@ class Small:
         return chance / chance.sum(), moments
 
 
-def small(*, weighted: bool = False, normal: bool = False) -> Small:
+def small(*, weighted: bool = False) -> Small:
     """Sparse: the last user rated nothing, the last item has no rating."""
-    nan, one = np.nan, float(normal)
+    nan = np.nan
     return Small(
         table=np.array([[0.9, 0.2, nan, nan], [0.6, nan, 0.1, nan], [nan, nan, nan, nan]]),
         weight=np.array([[0.5, 4.0, 1, 1], [2.0, 1, 3.0, 1], [1, 1, 1, 1]]) if weighted else None,
         log_odds=np.array([[0.3, -0.2], [0.5, 0.0], [-0.4, 0.7], [1.0, -1.5]]),
         counts=np.array([[2.0, 0.7], [1.3, 3.0], [1.0, 1.8]]),
-        A=one * np.array([[30.0, -4.0], [-4.0, 12.0]]),
-        b=one * np.array([[9.0, 2.0], [0.0, 5.0], [-3.0, 6.0]]),
     )
 
 
@@ -192,10 +180,9 @@ def assert_counts(codes: NDArray[np.int64], chance: Floats) -> None:
     assert stats.chi2(len(expected) - 1).sf(statistic) > UNLIKELY
 
 
-@pytest.mark.parametrize("normal", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_posterior_is_that_of_enumeration_and_a_grid(weighted: bool, normal: bool) -> None:
-    case, copies = small(weighted=weighted, normal=normal), 10_000
+def test_the_posterior_is_that_of_enumeration_and_a_grid(weighted: bool) -> None:
+    case, copies = small(weighted=weighted), 10_000
     chance, moments = case.posterior()
     chain = case.chain(copies, seed=1)
     for _ in range(60):
@@ -266,14 +253,13 @@ def test_data_and_parameters_drawn_in_turn_keep_the_joint_law(weighted: bool) ->
         pmf=dirichlet(np.tile(counts, (copies, 1)), rng),
         indicators=(rng.random((m, n_events)) < np.tile(special.expit(log_odds), (copies, 1)))
         + 0.0,
-        normal=False,
         concentration_given=None,
         informed=False,
         rng=rng,
         user_attributes=np.empty((n, 0)),
         item_attributes=np.empty((m, 0)),
         prior_log_odds=np.tile(log_odds, (copies, 1)),
-        prior_law=dirichlet_law(np.tile(counts, (copies, 1))),
+        prior_counts=np.tile(counts, (copies, 1)),
     )
     chain.precision[:] = rng.gamma(NOISE_SHAPE, 1 / NOISE_RATE, n)
     prior = chain.pmf.copy()
@@ -345,7 +331,6 @@ def start(
     *,
     n_events: int = 4,
     informed: bool = True,
-    normal: bool = False,
     n_threads: int = 1,
     seed: int = 0,
     concentration: float | None = None,
@@ -360,7 +345,7 @@ def start(
         none[0] if user_attributes is None else user_attributes,
         none[1] if item_attributes is None else item_attributes,
     )
-    given = (normal, concentration, informed, rng, *attributes)
+    given = (concentration, informed, rng, *attributes)
     return kind(observations, engine(n_threads), pmf, bits, *given)
 
 
@@ -368,27 +353,11 @@ def state(chain: Chain) -> tuple[Floats, Floats, Floats]:
     return chain.pmf, chain.indicators, chain.precision
 
 
-def test_the_normal_law_is_that_of_those_with_ratings() -> None:
-    full = np.random.default_rng(0).random((40, 12))
-    full[7] = np.nan
-    chain = start(Chain, Observations.of(full, scale=(0, 1)), normal=True)
-    chain.pmf[7] = [0.97, 0.01, 0.01, 0.01]
-    rated = np.arange(40) != 7
-    law, expected = chain.pmf_law(), normal_law(chain.centres(), chain.pmf, rated)
-    for found, wanted in zip(law, expected, strict=True):
-        np.testing.assert_allclose(found, wanted)
-    everyone = normal_law(chain.centres(), chain.pmf, np.ones(40, dtype=bool))
-    assert np.abs(everyone.A - law.A).max() > 1
-
-
-@pytest.mark.parametrize("normal", [False, True])
 @pytest.mark.parametrize("informed", [False, True])
 @pytest.mark.parametrize("full", [False, True])
-def test_the_seed_decides_whatever_the_number_of_threads(
-    informed: bool, full: bool, normal: bool
-) -> None:
+def test_the_seed_decides_whatever_the_number_of_threads(informed: bool, full: bool) -> None:
     observations = table(full=full, n_users=900)
-    options: Any = {"n_events": 16, "informed": informed, "normal": normal}
+    options: Any = {"n_events": 16, "informed": informed}
     chains = [
         start(Chain, observations, **options, n_threads=n, seed=seed)
         for n, seed in [(1, 3), (2, 3), (1, 4)]
@@ -404,7 +373,7 @@ def test_the_seed_decides_whatever_the_number_of_threads(
 def test_a_chain_leaves_the_arrays_that_it_starts_from_alone() -> None:
     pmf, bits = np.full((400, 3), 1 / 3), np.zeros((60, 3))
     rng, none = np.random.default_rng(0), (np.empty((400, 0)), np.empty((60, 0)))
-    Chain(table(), engine(), pmf, bits, False, 1.0, True, rng, *none).sweep()
+    Chain(table(), engine(), pmf, bits, 1.0, True, rng, *none).sweep()
     assert (pmf == 1 / 3).all()
     assert not bits.any()
 
@@ -426,16 +395,15 @@ def test_weights_that_no_sum_can_hold_are_refused() -> None:
         start(Chain, heavy)
 
 
-@pytest.mark.parametrize("normal", [False, True])
 @pytest.mark.parametrize("informed", [False, True])
-def test_a_full_table_gives_the_chain_of_a_sparse_one(informed: bool, normal: bool) -> None:
+def test_a_full_table_gives_the_chain_of_a_sparse_one(informed: bool) -> None:
     """All users share one Gram matrix there, until each is given the precision of their noise."""
     full = table(full=True, n_users=300, n_items=20)
     # a weight of one changes nothing but the way: entry by entry
     apart = table(full=True, n_users=300, n_items=20, weight=np.ones((300, 20)))
     assert _full_table(full.by_user, full.n_items) is not None
     assert _full_table(apart.by_user, apart.n_items) is None
-    options: Any = {"n_events": 16, "informed": informed, "normal": normal}
+    options: Any = {"n_events": 16, "informed": informed}
     chains = [start(Chain, table_, **options) for table_ in (full, apart)]
     for sweep in range(4):
         for chain in chains:
@@ -735,35 +703,6 @@ def test_a_centre_does_not_follow_its_own_user() -> None:
     pmf = rng.dirichlet(np.ones(4), 30)
     centres = pmf_centres(Z, pmf, np.ones(30, dtype=bool))
     assert np.sqrt(np.mean(np.square(centres - pmf))) > 0.9 * pmf.std()
-
-
-def test_the_normal_law_has_the_covariance_of_the_known_users() -> None:
-    rng = np.random.default_rng(0)
-    covariance = np.array([[0.04, -0.01, 0.0], [-0.01, 0.02, 0.0], [0.0, 0.0, 0.03]])
-    centres = rng.dirichlet(np.ones(3), 50_000)
-    known = np.arange(len(centres)) % 2 == 0
-    pmf = centres + rng.multivariate_normal(np.zeros(3), covariance, len(centres))
-    pmf[~known] = np.nan  # not looked at
-    law = normal_law(centres, pmf, known)
-    np.testing.assert_allclose(np.linalg.inv(law.A), covariance, atol=0.001)
-    np.testing.assert_allclose(law.b, np.linalg.solve(covariance, centres.T).T, rtol=0.05, atol=0.3)
-    np.testing.assert_array_equal(law.counts, COUNT_BESIDE_NORMAL)
-
-
-def test_few_users_have_a_normal_law_that_says_little() -> None:
-    """One user at the centre: four more are imagined, each a quarter away."""
-    law = normal_law(np.full((1, 4), 0.25), np.full((1, 4), 0.25), np.ones(1, dtype=bool))
-    np.testing.assert_allclose(np.linalg.inv(law.A), np.eye(4) / 16 * 4 / 5)
-
-
-@pytest.mark.parametrize("shape", [(1, 40), (10, 10)])
-def test_users_who_are_all_alike_do_not_break_a_normal_law(shape: tuple[int, int]) -> None:
-    observations = Observations.of(np.full(shape, 0.5), scale=(0, 1))
-    chain = start(Chain, observations, n_events=24, normal=True)
-    for _ in range(150):
-        chain.sweep()
-    np.testing.assert_allclose(chain.pmf.sum(axis=1), 1.0)
-    assert np.isfinite(chain.precision).all()
 
 
 def test_slice_draws_have_the_law_of_the_density() -> None:

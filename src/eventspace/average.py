@@ -69,6 +69,7 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
     codes_: Codes  # items x words
     noise_: Floats  # of each user: a standard deviation, in probability
     n_samples_: int
+    n_together_: int  # how many draws a sample is made of
     pmf_penalty_: float
     error_: float
     seed_: int  # of whatever is drawn after the fit
@@ -76,9 +77,14 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
     verbose: bool | None
 
     def _stack(
-        self, observations: Observations, pmfs: Sequence[Floats], bits: Sequence[Bits]
+        self,
+        observations: Observations,
+        pmfs: Sequence[Floats],
+        bits: Sequence[Bits],
+        n_together: int = 1,
     ) -> None:
         """Make these samples one model."""
+        self.n_together_ = n_together
         self.observations_ = observations
         self.n_samples_ = len(pmfs)
         self.pmf_ = np.hstack(pmfs) / self.n_samples_
@@ -141,10 +147,11 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
         return table
 
     def _moments(self, users: NDArray[Any], items: NDArray[Any]) -> tuple[Floats, Floats]:
-        """Mean and standard deviation over the samples of theta_u . psi_i.
+        """Mean and standard deviation of theta_u . psi_i.
 
-        For -1 the mean is that of the population, over which the deviation goes as well; likewise
-        for items of which the samples say nothing.
+        The variance is that of single draws: a sample of several, whose indicators are drawn apart,
+        varies so many times less. For -1 the mean is that of the population, over which the
+        deviation goes as well; likewise for items of which the samples say nothing.
         """
         total, square = np.zeros(len(users)), np.zeros(len(users))
         who, u = np.unique(users, return_inverse=True)
@@ -167,7 +174,13 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
                 both = np.where(anything, np.sum(P * S), of_anyone)
                 square += np.where(anyone, both, np.where(anything, of_anything, p * p))
         mean = total / self.n_samples_
-        return mean, np.sqrt(np.maximum(square / self.n_samples_ - mean * mean, 0.0))
+        variance = np.maximum(square / self.n_samples_ - mean * mean, 0.0)
+        of_draws = variance * self.n_together_ + self._left_open(users)
+        return mean, np.sqrt(np.where(anyone | anything, variance, of_draws))
+
+    def _left_open(self, users: NDArray[Any]) -> Floats | float:
+        """The variance that is not seen between samples."""
+        return 0.0
 
     def _rated(self) -> tuple[Floats, Bits]:
         """The PMFs of all users with ratings, and the indicators of such items."""
@@ -291,7 +304,7 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
         """Rules "whoever likes if_item likes then_item" with the probability that they hold.
 
         A DataFrame as that of :meth:`KolmogorovModel.rules`, with ``probability``, the part of
-        the samples in which the one set lies inside the other, at least ``min_probability``, in
+        the draws in which the one set lies inside the other, at least ``min_probability``, in
         place of kind and stability; the surprise is multiplied by it. The other options are as
         there.
         """
@@ -302,7 +315,11 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
         check_whole("min_evidence", min_evidence, 1)
         seen = self.observations_
         threshold = liked_from(seen, like)
-        samples = [pack(bits) for _, bits in self.samples()]
+        samples = [
+            pack(drawn)
+            for _, bits in self.samples()
+            for drawn in np.split(bits, self.n_together_, axis=1)
+        ]
         evidence = Evidence(seen, threshold)
         miner = AverageMiner(
             self._space(),

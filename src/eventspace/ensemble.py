@@ -88,6 +88,7 @@ class KolmogorovEnsemble(Average):
     _SAVED_NUMBERS = (
         "error_",
         "n_samples_",
+        "n_together_",
         "pmf_penalty_",
         "indicator_penalty_",
         "held_out_error_",
@@ -133,7 +134,8 @@ class KolmogorovEnsemble(Average):
         self.pmf_penalty_, self.indicator_penalty_ = best.pmf_penalty, best.indicator_penalty
         self.held_out_error_ = best.error
         models = restarts.fitted(observations, best, self.seed_, self.n_models)
-        self._stack(observations, *zip(*models, strict=True))
+        pmfs, bits = zip(*models, strict=True)
+        self._stack(observations, pmfs, bits)
         self._estimate_noise(best.noise)
         return self
 

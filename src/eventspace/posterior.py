@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Self
 
@@ -15,7 +16,9 @@ from eventspace.codes import WORD, unpack
 from eventspace.diagnostics import effective_size, split_rhat
 from eventspace.engines.cpu import CPU
 from eventspace.folding import News, news
+from eventspace.gibbs.chain import NOISE_SHAPE
 from eventspace.gibbs.folding import Folding
+from eventspace.gibbs.joint import Joint, Weighed, together
 from eventspace.gibbs.sampler import Draws, Sampler
 from eventspace.indicators import Exact
 from eventspace.observations import Observations, to_learn_from
@@ -37,7 +40,8 @@ class KolmogorovPosterior(Average):
     priors that know who rated what; what these expect is fitted anew in each sweep. The draws that
     are kept, stacked side by side and their PMFs divided by their number, are one model with
     ``n_events * n_samples`` events: every prediction, event and explanation of a single model
-    holds for it, word by word.
+    holds for it, word by word. Chains find different events; at the end each user's PMF is taken
+    over those of all chains together (see ``weigh``).
 
     Parameters
     ----------
@@ -45,11 +49,16 @@ class KolmogorovPosterior(Average):
         D, the number of elementary events of a draw, 1 to 64.
     concentration : float or "auto", default "auto"
         How closely PMFs follow their centres: they have Dirichlet laws with so many pseudo-counts,
-        at least 0.2 an event. "auto" draws it along with the rest; and every fourth chain has
-        normal laws instead, whose covariance is learnt, if there are ten users an event or more.
+        at least 0.2 an event. "auto" draws it along with the rest.
     informed : bool, default True
         Whether the priors of an item's bits know who rated it and how many did, and that of a
         user's PMF which items were rated.
+    weigh : bool, default True
+        Whether each user weighs the events of all chains at the end, with a law that is learnt from
+        all users. Chains are taken together, in groups of the same size, as far as there are four
+        users for each of their events, and 256 events at most; with fewer than twenty ratings a
+        user, or a group of one, nothing is weighed. Draws that are keep their indicators, but share
+        their PMFs.
     n_chains : int or "auto", default "auto"
         Independent chains, each from a descent of its own. "auto": 24 for tables of less than 2,000
         entries, where they take seconds, else 8.
@@ -73,17 +82,23 @@ class KolmogorovPosterior(Average):
         The PMFs of all kept draws, divided by their number.
     codes_ : uint64 array of items x words
         The indicators of all kept draws, packed.
+    n_together_ : int
+        How many chains users weigh together; 1 where there are too few users, or ratings, to learn
+        how.
     n_samples_ : int
-        How many draws are kept.
+        How many samples the model is made of: each a draw of one chain, or of so many together.
     concentration_ : float
-        The posterior mean of the concentration, over the chains that have one.
-    normal_ : bool array of chains
-        Which chains have normal laws instead.
+        The posterior mean of the concentration.
     pmf_penalty_ : float
         The penalty around the mean PMF that is as strict as these laws, for :meth:`transform`.
     noise_ : array of users
         The posterior mean of each user's noise: a standard deviation, in probability, for an
         observation of mean weight.
+    open_ : array of users
+        The variance of a user's chances, mean over the items, that the ratings leave open given the
+        events; zero where chains are not weighed.
+    covariance_ : array of groups x events x events
+        That of the PMFs over the events of each group of chains; there are none if none is weighed.
     cost_ : array of chains x draws
         The squared error of each draw, for diagnostics.
     watched_ : array of chains x draws x entries
@@ -99,11 +114,13 @@ class KolmogorovPosterior(Average):
 
     # what a file holds of a fit, beside its parameters and observations
     _SAVED_ARRAYS = (
-        *("pmf_", "codes_", "noise_", "normal_", "cost_", "watched_"),
+        *("pmf_", "codes_", "noise_", "open_", "covariance_", "cost_", "watched_"),
         *("user_attributes_", "user_attribute_names_"),
         *("item_attributes_", "item_attribute_names_"),
     )
-    _SAVED_NUMBERS = ("error_", "n_samples_", "concentration_", "pmf_penalty_", "seed_")
+    _SAVED_NUMBERS = (
+        *("error_", "n_samples_", "n_together_", "concentration_", "pmf_penalty_", "seed_"),
+    )
 
     def __init__(
         self,
@@ -111,6 +128,7 @@ class KolmogorovPosterior(Average):
         *,
         concentration: float | str = "auto",
         informed: bool = True,
+        weigh: bool = True,
         n_chains: int | str = "auto",
         n_warmup: int = 60,
         n_draws: int = 90,
@@ -122,6 +140,7 @@ class KolmogorovPosterior(Average):
         self.n_events = n_events
         self.concentration = concentration
         self.informed = informed
+        self.weigh = weigh
         self.n_chains = n_chains
         self.n_warmup = n_warmup
         self.n_draws = n_draws
@@ -156,7 +175,8 @@ class KolmogorovPosterior(Average):
             )
         rngs = np.random.default_rng(self.seed_).spawn(n_chains)
         each = -(-self.n_draws // (self.n_samples // len(rngs)))  # one draw in so many is kept
-        self._keep(observations, sampler.sample(weighed, rngs, self.n_warmup, self.n_draws, each))
+        chains = sampler.sample(weighed, rngs, self.n_warmup, self.n_draws, each)
+        self._keep(observations, weighed, chains, sampler)
         self._keep_attributes(of_users, of_items)
         return self
 
@@ -182,23 +202,42 @@ class KolmogorovPosterior(Average):
         check_whole("n_draws", self.n_draws, 4)
         check_whole("n_samples", self.n_samples, 1)
         check_choice("informed", self.informed, (True, False))
+        check_choice("weigh", self.weigh, (True, False))
         if self.concentration != "auto":
             check_number("concentration", self.concentration)
 
-    def _keep(self, observations: Observations, chains: list[Draws]) -> None:
-        """Stack the draws into one model."""
-        codes = [drawn for chain in chains for drawn in chain.codes]
-        precision = [drawn for chain in chains for drawn in chain.precision]
-        self._stack(
-            observations,
-            [drawn for chain in chains for drawn in chain.pmf],
-            [unpack(drawn[:, None], self.n_events) for drawn in codes],
-        )
-        self.noise_ = np.sqrt(np.mean([1.0 / drawn for drawn in precision], axis=0))
+    def _keep(
+        self,
+        observations: Observations,
+        weighted: Observations,
+        chains: list[Draws],
+        sampler: Sampler,
+    ) -> None:
+        """Stack the draws into one model: those of chains that are weighed share their PMFs."""
+        bits = [[unpack(drawn[:, None], self.n_events) for drawn in c.codes] for c in chains]
+        n_together = together(len(chains), self.n_events, observations.by_user) if self.weigh else 1
+        if n_together > 1:
+            starts = range(0, len(chains), n_together)
+            groups = [slice(start, start + n_together) for start in starts]
+            weighed, covariance = zip(
+                *(sampler.weigh(weighted, chains[group], bits[group]) for group in groups),
+                strict=True,
+            )
+            pmfs = [found.pmf for _ in bits[0] for found in weighed]
+            drawn = [np.hstack(b[group]) for b in zip(*bits, strict=True) for group in groups]
+            variance = np.mean([1.0 / found.precision for found in weighed], axis=0)
+            self.open_ = np.mean([found.variance for found in weighed], axis=0)
+            self.covariance_ = np.array(covariance)
+        else:
+            pmfs = [pmf for chain in chains for pmf in chain.pmf]
+            drawn = [b for of_chain in bits for b in of_chain]
+            variance = np.mean([1.0 / tau for c in chains for tau in c.precision], axis=0)
+            self.open_, self.covariance_ = np.zeros(observations.n_users), np.empty((0, 0, 0))
+        self._stack(observations, pmfs, drawn, n_together)
+        self.noise_ = np.sqrt(variance)
         self.concentration_ = float(
             np.mean([drawn for chain in chains for drawn in chain.concentration])
         )
-        self.normal_ = np.array([chain.normal for chain in chains])
         mass = self.pmf_mean_ * self.n_samples_
         variance = float(np.mean(mass * (1 - mass))) / (self.concentration_ + 1)  # of Dirichlet
         self.pmf_penalty_ = float(np.median(self.noise_)) ** 2 / max(variance, 1e-9)
@@ -227,7 +266,12 @@ class KolmogorovPosterior(Average):
             entries=new.entries.with_unit_weight(unit), merged=new.merged.with_unit_weight(unit)
         )
         sampler = self._sampler(of_users.standard(), of_items.standard())
-        self._fold(new, partial(self._folded, scaled, sampler))
+        weighed = self._weighed(scaled, sampler) if self.covariance_.size else []
+        self._fold(new, partial(self._folded, scaled, sampler, weighed))
+        if weighed:
+            self.open_ = np.append(self.open_, np.mean([w.variance for w in weighed], axis=0))
+        else:
+            self.open_ = np.zeros(new.merged.n_users)
         self._keep_attributes(of_users, of_items)
         return self
 
@@ -238,20 +282,38 @@ class KolmogorovPosterior(Average):
         self,
         new: News,
         sampler: Sampler,
+        weighed: list[Weighed],
         k: int,
         pmf: Floats,
         bits: Bits,
         rng: np.random.Generator,
     ) -> Folded:
         """What is new is drawn as in a chain, with the same priors, given all that was known."""
+        chain = self._chain(new, sampler, pmf, bits, rng)
+        chain.know(1.0 / np.square(self.noise_))
+        if weighed:
+            found = weighed[k % len(weighed)]
+            chain.pmf[len(pmf) :], chain.precision[len(pmf) :] = found.pmf, found.precision
+        else:
+            chain.draw_users()
+        chain.draw_items()
+        return Folded(chain.pmf, chain.indicators > 0.5, 1.0 / chain.precision[len(pmf) :])
+
+    def _chain(
+        self,
+        new: News,
+        sampler: Sampler,
+        pmf: Floats,
+        indicators: NDArray[Any],
+        rng: np.random.Generator,
+    ) -> Folding:
         more_users = new.merged.n_users - len(pmf)
-        more_items = new.merged.n_items - len(bits)
-        chain = Folding(
+        more_items = new.merged.n_items - len(indicators)
+        return Folding(
             new.merged,
             CPU(Exact(), Pairwise()),
             np.pad(pmf, ((0, more_users), (0, 0))),
-            np.pad(bits.astype(np.float64), ((0, more_items), (0, 0))),
-            bool(self.normal_[k * len(self.normal_) // self.n_samples_]),
+            np.pad(indicators.astype(np.float64), ((0, more_items), (0, 0))),
             self.concentration_,
             sampler.informed,
             rng,
@@ -259,23 +321,60 @@ class KolmogorovPosterior(Average):
             sampler.item_attributes,
             new=new,
         )
-        chain.fold(1.0 / np.square(self.noise_))
-        return Folded(chain.pmf, chain.indicators > 0.5, 1.0 / chain.precision[len(pmf) :])
+
+    def _weighed(self, new: News, sampler: Sampler) -> list[Weighed]:
+        """New users over the events of each group of chains."""
+        first, found = new.n_users, []
+        for (pmf, chances), covariance in zip(self._groups(), self.covariance_, strict=True):
+            chain = self._chain(new, sampler, pmf, chances, np.random.default_rng(self.seed_))
+            chain.know(1.0 / np.square(self.noise_))
+            by_user = new.entries.by_user.rows(first)
+            joint = Joint(by_user, chain.indicators, sampler.n_threads, self.verbose)
+            found.append(joint.settle(covariance, chain.centres()[first:], chain.noise_rate))
+        return found
+
+    def _groups(self) -> Iterator[tuple[Floats, Floats]]:
+        """PMFs over the events of each group of chains, and the chance of each bit there."""
+        samples, n_groups = list(self.samples()), len(self.covariance_)
+        for group in range(n_groups):
+            of_group = samples[group::n_groups]
+            yield of_group[0][0], np.mean([bits for _, bits in of_group], axis=0)
+
+    def _left_open(self, users: NDArray[Any]) -> Floats:
+        left_open: Floats = np.append(self.open_, 0.0)[users]
+        return left_open
+
+    def transform(self, X: Any) -> Floats:
+        """The PMF of each user of a table, taken as new: one convex solve a row and a sample.
+
+        Gives rows x events, the events of all samples; the items must be the model's own.
+        """
+        check_is_fitted(self)
+        if not self.covariance_.size:
+            return super().transform(X)
+        unit = mean_weight(self.observations_)
+        by_user = self._aligned(X).with_unit_weight(unit).by_user
+        rated = np.diff(self.observations_.by_user.ptr) > 0
+        rate = NOISE_SHAPE / float(np.mean(1.0 / np.square(self.noise_[rated])))
+        found = []
+        for (pmf, chances), covariance in zip(self._groups(), self.covariance_, strict=True):
+            centres = np.tile(pmf[rated].mean(axis=0), (len(by_user.ptr) - 1, 1))
+            joint = Joint(by_user, chances, checked_threads(self), self.verbose)
+            found.append(joint.settle(covariance, centres, rate).pmf)
+        stacked: Floats = np.tile(np.hstack(found), self.n_samples_ // len(found))
+        return stacked / self.n_samples_
 
     def diagnostics(self) -> Any:
         """R-hat and effective sample size of the cost and of predictions: a DataFrame.
 
         R-hat near one says that the chains agree. Usually they do not quite: each finds events of
         its own and stays with them, however long it runs, and the average over chains is what
-        predicts well. Where R-hat is far above one, more chains help, longer ones hardly. The cost
-        is compared among chains with the same kind of law, Dirichlet's or normal, and the worse
-        R-hat is given. Of the predictions of some observed entries, the median and the worst (95 %)
-        are given.
+        predicts well. Where R-hat is far above one, more chains help, longer ones hardly. Of the
+        predictions of some observed entries, the median and the worst (95 %) are given, as the
+        chains draw them.
         """
         check_is_fitted(self)
-        alike = [self.cost_[self.normal_ == kind] for kind in np.unique(self.normal_)]
-        cost_rhat = max(float(split_rhat(costs)) for costs in alike)
-        cost_size = sum(float(effective_size(costs)) for costs in alike)
+        cost_rhat, cost_size = float(split_rhat(self.cost_)), float(effective_size(self.cost_))
         rhat, size = split_rhat(self.watched_), effective_size(self.watched_)
         columns = {
             "quantity": ["cost", "predictions, median", "predictions, worst 5 %"],
@@ -286,10 +385,6 @@ class KolmogorovPosterior(Average):
         }
         return data_frame(columns, self.observations_.library)
 
-    def _normal_said(self) -> str:
-        n = self.normal_.sum()
-        return f", {n} with normal laws of PMFs" if n else ""
-
     def summary(self) -> Summary:
         """What was drawn, how well it fits, and whether the chains agree, in a few lines."""
         check_is_fitted(self)
@@ -298,16 +393,18 @@ class KolmogorovPosterior(Average):
         rmse = float(np.sqrt(self.error_ / seen.total_weight))
         lo, hi = seen.scale
         rhat, size = split_rhat(self.watched_), effective_size(self.watched_)
+        n_draws = self.n_samples_ * self.n_together_
+        weighed = f", {self.n_together_} together weighed by the users" if self.open_.any() else ""
         return Summary(
-            f"Posterior of Kolmogorov models: {self.n_samples_} draws of "
-            f"{self.pmf_.shape[1] // self.n_samples_} events, {seen.n_users:,} users, "
+            f"Posterior of Kolmogorov models: {n_draws} draws of "
+            f"{self.pmf_.shape[1] // n_draws} events, {seen.n_users:,} users, "
             f"{seen.n_items:,} items\n"
             f"  observed     {seen.n_observed:,}, scale {lo:g} to {hi:g}\n"
             f"  fit          RMSE {rmse:.4f} in probability, {rmse * (hi - lo):.4f} in the "
             "original unit, on the training data\n"
             f"  PMFs         concentration {self.concentration_:.1f} around their centres\n"
             f"  noise        {np.median(self.noise_):.3f}, a user's median standard deviation\n"
-            f"  chains       {chains} of {draws} draws{self._normal_said()}\n"
+            f"  chains       {chains} of {draws} draws{weighed}\n"
             f"  predictions  R-hat {np.median(rhat):.2f} (worst 5 %: "
             f"{np.quantile(rhat, 0.95, method='higher'):.2f}), worth {np.median(size):,.0f} "
             "independent draws"

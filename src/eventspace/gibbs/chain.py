@@ -13,12 +13,9 @@ from eventspace.gibbs.indicators import draw_indicators
 from eventspace.gibbs.pmf import draw_pmfs, draw_precisions
 from eventspace.gibbs.priors import (
     ItemPrior,
-    PMFLaw,
-    dirichlet_law,
     draw_concentration,
     features,
     incidence,
-    normal_law,
     pmf_centres,
     pseudo_counts,
 )
@@ -47,8 +44,7 @@ class Chain:
     engine: CPU
     pmf: Floats  # users x events
     indicators: Floats  # items x events, 0 or 1
-    normal: bool  # whether PMFs have normal laws around their centres, or Dirichlet's
-    concentration_given: float | None  # of the latter; None: drawn along
+    concentration_given: float | None  # of the PMFs around their centres; None: drawn along
     informed: bool  # whether the priors know who rated what
     rng: np.random.Generator
     user_attributes: Floats  # users x attributes, of mean zero; there may be none
@@ -98,12 +94,6 @@ class Chain:
             return pmf_centres(Z, self.pmf, self._rated_users)
         return np.tile(self.pmf[self._rated_users].mean(axis=0), (len(self.pmf), 1))
 
-    def pmf_law(self) -> PMFLaw:
-        """What is expected of the PMFs."""
-        if self.normal:
-            return normal_law(self.centres(), self.pmf, self._rated_users)
-        return dirichlet_law(self.pseudo_counts())
-
     def pseudo_counts(self) -> Floats:
         """The Dirichlet laws of the PMFs, users x events; the concentration is drawn first."""
         centres, known = self.centres(), self._rated_users
@@ -126,7 +116,7 @@ class Chain:
         self.engine.each_chunk(by_item._replace(weight=weight), self.pmf, step)
 
     def _draw_pmfs(self) -> None:
-        law, by_user = self.pmf_law(), self.observations.by_user
+        pseudo_counts, by_user = self.pseudo_counts(), self.observations.by_user
 
         def step(rows: slice, Q: Any, r: Any, energy: Floats) -> None:
             seeds = self._user_seeds[rows]
@@ -139,9 +129,7 @@ class Chain:
             self.precision[rows] = precision
             Q *= precision[:, None, None]
             r *= precision[:, None]
-            Q += law.A
-            r += law.b[rows]
-            draw_pmfs(Q, r, law.counts[rows], pmf, seeds)
+            draw_pmfs(Q, r, pseudo_counts[rows], pmf, seeds)
 
         self.engine.each_chunk(by_user, self.indicators, step)
         # the conjugate law of the rate, with a prior that is worth one user

@@ -11,7 +11,7 @@ from eventspace.folding import News
 from eventspace.gibbs.chain import NOISE_SHAPE, Chain, spread
 from eventspace.gibbs.indicators import draw_indicators
 from eventspace.gibbs.pmf import draw_pmfs, draw_precisions
-from eventspace.gibbs.priors import PMFLaw, as_normal
+from eventspace.gibbs.priors import as_normal
 
 Floats = NDArray[np.float64]
 
@@ -30,27 +30,25 @@ class Folding(Chain):
         self._rated_users[self.new.n_users :] = False
         self._rated_items[self.new.items] = False
 
-    def fold(self, precision: Floats) -> None:
-        """Draw the new users, then the new items; ``precision`` is that of the known users."""
+        # what a new item is like is not known yet: like the mean, it speaks for no event
+        self.indicators[self.new.items] = self.indicators[self._rated_items].mean(axis=0)
+
+    def know(self, precision: Floats) -> None:
+        """Take over the precision of the known users."""
         first = self.new.n_users
         self.precision[:first] = precision
         self.noise_rate = NOISE_SHAPE / float(precision[self._rated_users[:first]].mean())
-        # what a new item is like is not known yet: like the mean, it speaks for no event
-        self.indicators[self.new.items] = self.indicators[self._rated_items].mean(axis=0)
-        if first < len(self.pmf):
-            self._draw_users(self.pmf_law())
-        if self.new.items.size:
-            for _ in range(PRIOR_STEPS):
-                log_odds = self.log_odds()
-            self._draw_items(log_odds[self.new.items])
 
-    def _draw_users(self, law: PMFLaw) -> None:
+    def draw_users(self) -> None:
+        """The new users, who have rated known items."""
         first = self.new.n_users
+        if first == len(self.pmf):
+            return
         by_user = self.new.entries.by_user.rows(first)
         pmf, precision, seeds = self.pmf[first:], self.precision[first:], self._user_seeds[first:]
-        expected, b, n_rated = law.counts[first:], law.b[first:], np.diff(by_user.ptr).astype(float)
+        expected, n_rated = self.pseudo_counts()[first:], np.diff(by_user.ptr).astype(float)
         pmf[:] = expected / expected.sum(axis=1, keepdims=True)
-        A_start, b_start = (law.A, b) if self.normal else as_normal(self.concentration, pmf)
+        A_start, b_start = as_normal(self.concentration, pmf)
         precise = NOISE_SHAPE / self.noise_rate
 
         def step(rows: slice, Q: Floats, r: Floats, energy: Floats) -> None:
@@ -63,13 +61,18 @@ class Folding(Chain):
                 tau = draw_precisions(
                     Q, r, energy, n_rated[rows], theta, NOISE_SHAPE, self.noise_rate, of
                 )
-                A, linear = Q * tau[:, None, None] + law.A, r * tau[:, None] + b[rows]
-                draw_pmfs(A, linear, expected[rows], theta, of)
+                draw_pmfs(Q * tau[:, None, None], r * tau[:, None], expected[rows], theta, of)
             precision[rows] = tau
 
         self.engine.each_chunk(by_user, self.indicators, step)
 
-    def _draw_items(self, log_odds: Floats) -> None:
+    def draw_items(self) -> None:
+        """The new items, which known users have rated."""
+        if not self.new.items.size:
+            return
+        for _ in range(PRIOR_STEPS):
+            log_odds = self.log_odds()
+        log_odds = log_odds[self.new.items]
         by_item = self.new.entries.by_item.taken(self.new.items)
         weight = self.precision[by_item.index].astype(np.float32)
         if by_item.weight.size:

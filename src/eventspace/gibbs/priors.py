@@ -5,14 +5,13 @@ of an item's bits are a logistic regression on its raters' PMFs and on how many 
 of a user's PMF is a linear regression on the indicators of the items rated, and on their number.
 What else is known of them, their attributes, is told to these regressions too. Both are ridge
 regressions, fitted anew in each sweep to the PMFs and indicators of that sweep. A PMF is drawn from
-a law around its centre: Dirichlet's, whose concentration is learnt as well, or a normal law on the
-simplex, whose covariance is.
+Dirichlet's law around its centre, whose concentration is learnt as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,6 @@ RIDGE_OF_CONSTANT = 0.1
 MOST = 6.0  # the greatest log-odds that a prior may have
 LEAST_COUNT = 0.2  # of an event in the Dirichlet law of a PMF
 MOST_CONCENTRATION = 1e4  # beyond it all PMFs are as good as their centres, and would freeze
-COUNT_BESIDE_NORMAL = 0.3  # of an event, where a normal law says the rest: most of a PMF is little
 WIDTH = 0.1  # of the first interval in which the log of a concentration is sought
 
 
@@ -98,32 +96,6 @@ def pmf_centres(Z: Floats, pmf: Floats, known: NDArray[np.bool_]) -> Floats:
         if error < least:
             best, least = centres, error
     return best
-
-
-class PMFLaw(NamedTuple):
-    """What is expected of PMFs: Dirichlet's law times exp(-theta'A theta / 2 + b'theta)."""
-
-    counts: Floats  # of Dirichlet, users x events
-    A: Floats  # events x events
-    b: Floats  # users x events
-
-
-def normal_law(centres: Floats, pmf: Floats, known: NDArray[np.bool_]) -> PMFLaw:
-    """Normal around the centres, with the covariance of the known users' PMFs around theirs.
-
-    As many users as there are events are added to them whose deviations are 1/D, in any direction.
-    """
-    n_events = pmf.shape[1]
-    deviations = (pmf - centres)[known]
-    squares = deviations.T @ deviations + np.eye(n_events) / n_events
-    A = np.linalg.inv(squares / (len(deviations) + n_events))
-    return PMFLaw(np.full_like(pmf, COUNT_BESIDE_NORMAL), A, centres @ A)
-
-
-def dirichlet_law(counts: Floats) -> PMFLaw:
-    """Dirichlet's law and nothing else."""
-    n_events = counts.shape[1]
-    return PMFLaw(counts, np.zeros((n_events, n_events)), np.zeros_like(counts))
 
 
 def as_normal(concentration: float, centres: Floats) -> tuple[Floats, Floats]:

@@ -13,6 +13,8 @@ from eventspace.codes import Codes, pack, unpack
 from eventspace.descent import descend, random_start
 from eventspace.engines.cpu import CPU
 from eventspace.gibbs.chain import Chain, spread
+from eventspace.gibbs.joint import Joint, Weighed
+from eventspace.gibbs.priors import features, incidence, pmf_centres
 from eventspace.indicators import Local
 from eventspace.observations import Observations
 from eventspace.pmf import Pairwise
@@ -20,12 +22,11 @@ from eventspace.prediction import dot_products, squared_error
 from eventspace.together import run_together
 
 Floats = NDArray[np.float64]
+Bits = NDArray[np.bool_]
 
 START_PENALTIES = (30.0, 10.0, 3.0)  # down which the descents go that chains start from
 START_ITERATIONS = 5  # at each of them
 START_SOLVER = Local(3)
-ONE_NORMAL_IN = 4  # one chain in so many has normal laws of PMFs
-LEAST_USERS = 10  # for each event, or how PMFs vary together cannot be learnt
 WATCHED = 200  # observed entries whose predictions the diagnostics follow
 
 
@@ -38,7 +39,6 @@ class Draws(NamedTuple):
     concentration: list[float]
     cost: list[float]  # after each sweep from the warm-up on: the squared error
     watched: list[Floats]  # predictions of some entries, likewise
-    normal: bool  # whether its PMFs have normal laws; they have no concentration then
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Sampler:
     """Chains of models with so many events, on so many threads."""
 
     n_events: int
-    concentration: float | None  # None: drawn along, and in every fourth chain there is none
+    concentration: float | None  # None: drawn along
     informed: bool
     user_attributes: Floats
     item_attributes: Floats
@@ -62,14 +62,13 @@ class Sampler:
         each: int,
     ) -> list[Draws]:
         """A chain for each generator; of its draws one in ``each`` is kept."""
-        n_rated = int(np.count_nonzero(np.diff(observations.by_user.ptr)))
-        found = [Draws([], [], [], [], [], [], self.normal(k, n_rated)) for k in range(len(rngs))]
+        found = [Draws([], [], [], [], [], []) for _ in rngs]
         u, i, p = observations.coo()
         at = np.linspace(0, len(p) - 1, min(WATCHED, len(p))).astype(np.int64)
 
         def sweeps(k: int) -> Iterator[int]:
             draws = found[k]
-            chain = self._start(observations, rngs[k], draws.normal)
+            chain = self._start(observations, rngs[k])
             for sweep in range(n_warmup + n_draws):
                 chain.sweep()
                 drawn = sweep - n_warmup
@@ -80,20 +79,28 @@ class Sampler:
                         draws.pmf.append(chain.pmf.copy())
                         draws.codes.append(pack(chain.indicators > 0.5)[:, 0])
                         draws.precision.append(chain.precision.copy())
-                        if not draws.normal:
-                            draws.concentration.append(chain.concentration)
+                        draws.concentration.append(chain.concentration)
                 yield sweep + 1
 
         chains = [sweeps(k) for k in range(len(rngs))]
         run_together("sweeps", chains, n_warmup + n_draws, self.n_threads, self.show)
         return found
 
-    def normal(self, k: int, n_rated: int) -> bool:
-        """Whether chain k has normal laws, with so many users who have ratings."""
-        enough = n_rated >= LEAST_USERS * self.n_events
-        return self.concentration is None and enough and k % ONE_NORMAL_IN == ONE_NORMAL_IN - 1
+    def weigh(
+        self, observations: Observations, chains: list[Draws], bits: list[list[Bits]]
+    ) -> tuple[Weighed, Floats]:
+        """PMFs over the events of all these chains, and the covariance of their law."""
+        by_user, n_items = observations.by_user, observations.n_items
+        chances = np.hstack([np.mean(drawn, axis=0) for drawn in bits])
+        theta = np.hstack([np.mean(chain.pmf, axis=0) for chain in chains]) / len(chains)
+        variance = np.mean([1.0 / tau for chain in chains for tau in chain.precision], axis=0)
+        rated, Z = np.diff(by_user.ptr) > 0, np.ones((len(theta), 1))
+        if self.informed:
+            Z = features(incidence(by_user, n_items), chances, self.user_attributes)
+        joint = Joint(by_user, chances, self.n_threads, self.show)
+        return joint.learn(theta, 1.0 / variance, lambda now: pmf_centres(Z, now, rated))
 
-    def _start(self, observations: Observations, rng: np.random.Generator, normal: bool) -> Chain:
+    def _start(self, observations: Observations, rng: np.random.Generator) -> Chain:
         descent = random_start(observations, self.n_events, rng)
         for penalty in START_PENALTIES:
             engine = CPU(START_SOLVER, Pairwise(), 0.0, penalty)
@@ -114,7 +121,6 @@ class Sampler:
             engine,
             pmf,
             bits,
-            normal,
             self.concentration,
             self.informed,
             rng,
