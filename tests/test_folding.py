@@ -80,7 +80,7 @@ def folding(
 def fold(chain: Recorded, precision: Floats) -> None:
     chain.know(precision)
     chain.draw_users()
-    chain.draw_items()
+    chain.draw_items(chain.new_log_odds())
 
 
 def new_items(value: float, weight: float) -> pd.DataFrame:

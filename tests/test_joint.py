@@ -38,9 +38,8 @@ def test_what_is_expected_is_that_of_the_formulas_and_of_all_bits(weighted: bool
     rng = np.random.default_rng(0)
     chances = rng.choice([0.0, 0.3, 0.8, 1.0], (4, 3))
     weight = rng.uniform(0.5, 3.0, (5, 4)) if weighted else None
-    p = rng.random((5, 4))
-    p[0] = np.nan
-    seen = ratings(np.nan_to_num(p), share=0.7, weight=weight)
+    seen = ratings(rng.random((5, 4)), share=0.5, weight=weight)
+    assert 0 in np.diff(seen.by_user.ptr)  # one has rated nothing
     covariance = 0.1 * np.cov(rng.normal(size=(3, 9)))
     centres, precision = rng.dirichlet(np.ones(3), 5), rng.uniform(5, 50, 5)
     found = joint_of(seen, chances).expect(covariance, centres, precision)
@@ -259,7 +258,9 @@ def test_intervals_hold_what_the_ratings_leave_open(weighed, tables) -> None:
     assert_allclose(found["std"], np.sqrt(variance), atol=1e-6)
     anyone = weighed.predict_interval((["nobody"], ["i0"]), unknown="population")
     everyone = np.array([draw[:, list(weighed.item_ids_).index("i0")] for draw in draws])
-    assert anyone["std"][0] == pytest.approx(everyone.std(), rel=1e-6)
+    left_open = weighed.open_.mean()
+    assert anyone["std"][0] == pytest.approx(np.sqrt(everyone.var() + left_open), rel=1e-6)
+    assert weighed.open_.min() > 0
 
 
 def test_newcomers_weigh_the_events_too(weighed, tables, tmp_path) -> None:
@@ -284,7 +285,7 @@ def test_newcomers_weigh_the_events_too(weighed, tables, tmp_path) -> None:
 
 
 def test_a_fold_in_that_fails_leaves_what_is_left_open_alone(weighed, tables, monkeypatch) -> None:
-    def interrupted(self: Any) -> None:
+    def interrupted(self: Any, log_odds: Floats) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("eventspace.gibbs.folding.Folding.draw_items", interrupted)
@@ -309,3 +310,63 @@ def test_groups_of_chains_are_samples_of_their_own(tables) -> None:
     assert np.sqrt(np.mean(np.square(apart))) < 0.05
     model.fold_in(long(tables[0].iloc[250:, :56]))
     assert_allclose(model.pmf_.sum(axis=1), 1)
+    part = slice(250, 260), slice(56), tables[1]
+    assert off(model, *part) < 1.3 * off(model, slice(250), *part[1:])
+
+
+@pytest.mark.parametrize("weight", [0.04, 25.0])
+def test_only_how_weights_compare_matters(weighed, tables, weight) -> None:
+    frame = long(tables[0].iloc[:250, :56]).assign(weight=weight)
+    known = Observations.from_long(frame, scale=(0, 1), users=weighed.user_ids_)
+    model = KolmogorovPosterior(**QUICK, random_state=0).fit(known)
+    assert model.n_together_ == 4
+    assert_allclose(np.median(model.noise_), np.median(weighed.noise_), rtol=0.05)
+    new = long(tables[0].iloc[250:, :56]).assign(weight=weight)
+    mixed = np.where(np.arange(len(new)) % 2 == 0, weight, 1e-9 * weight)  # half say nothing
+    aligned: Any = {"scale": (0, 1), "users": tables[0].index[250:]}
+    found, half, whole = (
+        model.inverse_transform(model.transform(Observations.from_long(frame, **aligned)))
+        for frame in (new.assign(weight=mixed), new.iloc[::2], new)
+    )
+    assert np.std(found - half) < 0.4 * np.std(whole - half)
+
+
+@pytest.mark.parametrize("informed", [False, True])
+def test_centres_know_who_rated_what_and_attributes_if_they_may(informed, monkeypatch) -> None:
+    """Those of a kind like the same: their number says it, and so does what they rate."""
+    rng = np.random.default_rng(7)
+    kind = np.arange(120) % 2
+    p = np.where(kind[:, None] == np.arange(40) % 2, 0.8, 0.2) + rng.normal(0, 0.1, (120, 40))
+    seen = ratings(p, share=0.7)
+    of_users = kind[:, None] + rng.normal(0, 0.1, (120, 1))
+    given = []
+    learn = Joint.learn
+
+    def spied(self: Joint, theta: Floats, precision: Floats, centres: Any) -> Any:
+        given.append((theta, centres(theta)))
+        return learn(self, theta, precision, centres)
+
+    monkeypatch.setattr(Joint, "learn", spied)
+    quick = {**QUICK, "n_events": 3, "n_warmup": 5, "n_draws": 8}
+    attributes = {"user_attributes": of_users} if informed else {}
+    model = KolmogorovPosterior(**quick, informed=informed, random_state=0)
+    model.fit(seen, **attributes)
+    [(theta, centres)] = given
+    apart = np.abs(centres[kind == 0].mean(axis=0) - centres[kind == 1].mean(axis=0)).max()
+    assert np.abs(theta[kind == 0].mean(axis=0) - theta[kind == 1].mean(axis=0)).max() > 0.1
+    assert (apart > 0.1) == informed
+
+
+def test_one_draw_of_a_chain_is_not_weighed(tables) -> None:
+    known = Observations.from_wide(tables[0].iloc[:250, :56], scale=(0, 1))
+    quick = {**QUICK, "n_samples": 7, "n_warmup": 1, "n_draws": 4}
+    model = KolmogorovPosterior(**quick, random_state=0).fit(known)
+    assert model.n_together_ == 1
+    assert model.n_samples_ == 4
+
+
+def test_the_penalty_is_that_of_the_chains_whether_they_are_weighed_or_not(weighed, tables) -> None:
+    known = Observations.from_wide(tables[0].iloc[:250, :56], scale=(0, 1))
+    plain = KolmogorovPosterior(**QUICK, random_state=0, weigh=False).fit(known)
+    of_noise = (np.median(weighed.noise_) / np.median(plain.noise_)) ** 2
+    assert weighed.pmf_penalty_ == pytest.approx(plain.pmf_penalty_ * of_noise)

@@ -273,7 +273,7 @@ def test_a_fold_in_that_fails_changes_nothing(kinds, monkeypatch) -> None:
     model.fit(Observations.from_wide(wide.iloc[:60], scale=(0, 1)), user_attributes=of_users)
     before = model.predict()
 
-    def interrupted(self):
+    def interrupted(self, log_odds):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("eventspace.gibbs.folding.Folding.draw_items", interrupted)

@@ -150,8 +150,9 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
         """Mean and standard deviation of theta_u . psi_i.
 
         The variance is that of single draws: a sample of several, whose indicators are drawn apart,
-        varies so many times less. For -1 the mean is that of the population, over which the
-        deviation goes as well; likewise for items of which the samples say nothing.
+        varies so many times less; to it comes what is not seen between samples. For -1 the mean is
+        that of the population, over which the deviation goes as well; likewise for items of which
+        the samples say nothing.
         """
         total, square = np.zeros(len(users)), np.zeros(len(users))
         who, u = np.unique(users, return_inverse=True)
@@ -169,14 +170,15 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
                 square += p * p
             else:
                 P, S = (mean_square(rows[:, events]) for rows in population)
-                of_anyone = np.einsum("id,de,ie->i", psi, P, psi)[i]
-                of_anything = np.einsum("ud,de,ue->u", theta, S, theta)[u]
+                of_anyone = np.einsum("id,id->i", psi @ P, psi)[i]
+                of_anything = np.einsum("ud,ud->u", theta @ S, theta)[u]
                 both = np.where(anything, np.sum(P * S), of_anyone)
                 square += np.where(anyone, both, np.where(anything, of_anything, p * p))
         mean = total / self.n_samples_
         variance = np.maximum(square / self.n_samples_ - mean * mean, 0.0)
-        of_draws = variance * self.n_together_ + self._left_open(users)
-        return mean, np.sqrt(np.where(anyone | anything, variance, of_draws))
+        variance[~(anyone | anything)] *= self.n_together_
+        variance += self._left_open(users)
+        return mean, np.sqrt(variance)
 
     def _left_open(self, users: NDArray[Any]) -> Floats | float:
         """The variance that is not seen between samples."""

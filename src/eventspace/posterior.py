@@ -57,8 +57,8 @@ class KolmogorovPosterior(Average):
         Whether each user weighs the events of all chains at the end, with a law that is learnt from
         all users. Chains are taken together, in groups of the same size, as far as there are four
         users for each of their events, and 256 events at most; with fewer than twenty ratings a
-        user, or a group of one, nothing is weighed. Draws that are keep their indicators, but share
-        their PMFs.
+        user, one draw a chain, or a group of one, nothing is weighed. Draws that are keep their
+        indicators, but share their PMFs.
     n_chains : int or "auto", default "auto"
         Independent chains, each from a descent of its own. "auto": 24 for tables of less than 2,000
         entries, where they take seconds, else 8.
@@ -90,7 +90,8 @@ class KolmogorovPosterior(Average):
     concentration_ : float
         The posterior mean of the concentration.
     pmf_penalty_ : float
-        The penalty around the mean PMF that is as strict as these laws, for :meth:`transform`.
+        The penalty around the mean PMF that is as strict as Dirichlet's laws, for
+        :meth:`transform` where chains are not weighed, and for newcomers of :meth:`to_model`.
     noise_ : array of users
         The posterior mean of each user's noise: a standard deviation, in probability, for an
         observation of mean weight.
@@ -215,7 +216,8 @@ class KolmogorovPosterior(Average):
     ) -> None:
         """Stack the draws into one model: those of chains that are weighed share their PMFs."""
         bits = [[unpack(drawn[:, None], self.n_events) for drawn in c.codes] for c in chains]
-        n_together = together(len(chains), self.n_events, observations.by_user) if self.weigh else 1
+        weigh = self.weigh and len(bits[0]) > 1  # of one draw nobody knows how sure its bits are
+        n_together = together(len(chains), self.n_events, observations.by_user) if weigh else 1
         if n_together > 1:
             starts = range(0, len(chains), n_together)
             groups = [slice(start, start + n_together) for start in starts]
@@ -238,7 +240,8 @@ class KolmogorovPosterior(Average):
         self.concentration_ = float(
             np.mean([drawn for chain in chains for drawn in chain.concentration])
         )
-        mass = self.pmf_mean_ * self.n_samples_
+        rated = np.diff(observations.by_user.ptr) > 0
+        mass = np.array([pmf[rated].mean(axis=0) for chain in chains for pmf in chain.pmf])
         variance = float(np.mean(mass * (1 - mass))) / (self.concentration_ + 1)  # of Dirichlet
         self.pmf_penalty_ = float(np.median(self.noise_)) ** 2 / max(variance, 1e-9)
         self.cost_ = np.array([chain.cost for chain in chains])
@@ -266,10 +269,11 @@ class KolmogorovPosterior(Average):
             entries=new.entries.with_unit_weight(unit), merged=new.merged.with_unit_weight(unit)
         )
         sampler = self._sampler(of_users.standard(), of_items.standard())
-        weighed = self._weighed(scaled, sampler) if self.covariance_.size else []
-        self._fold(new, partial(self._folded, scaled, sampler, weighed))
-        if weighed:
-            self.open_ = np.append(self.open_, np.mean([w.variance for w in weighed], axis=0))
+        groups = self._weighed(scaled, sampler) if self.covariance_.size else []
+        self._fold(new, partial(self._folded, scaled, sampler, groups))
+        if groups:
+            left_open = np.mean([weighed.variance for weighed, _ in groups], axis=0)
+            self.open_ = np.append(self.open_, left_open)
         else:
             self.open_ = np.zeros(new.merged.n_users)
         self._keep_attributes(of_users, of_items)
@@ -282,7 +286,7 @@ class KolmogorovPosterior(Average):
         self,
         new: News,
         sampler: Sampler,
-        weighed: list[Weighed],
+        groups: list[tuple[Weighed, Floats]],
         k: int,
         pmf: Floats,
         bits: Bits,
@@ -291,12 +295,13 @@ class KolmogorovPosterior(Average):
         """What is new is drawn as in a chain, with the same priors, given all that was known."""
         chain = self._chain(new, sampler, pmf, bits, rng)
         chain.know(1.0 / np.square(self.noise_))
-        if weighed:
-            found = weighed[k % len(weighed)]
-            chain.pmf[len(pmf) :], chain.precision[len(pmf) :] = found.pmf, found.precision
+        if groups:
+            weighed, log_odds = groups[k % len(groups)]
+            chain.pmf[len(pmf) :], chain.precision[len(pmf) :] = weighed.pmf, weighed.precision
         else:
             chain.draw_users()
-        chain.draw_items()
+            log_odds = chain.new_log_odds()
+        chain.draw_items(log_odds)
         return Folded(chain.pmf, chain.indicators > 0.5, 1.0 / chain.precision[len(pmf) :])
 
     def _chain(
@@ -322,26 +327,30 @@ class KolmogorovPosterior(Average):
             new=new,
         )
 
-    def _weighed(self, new: News, sampler: Sampler) -> list[Weighed]:
-        """New users over the events of each group of chains."""
+    def _weighed(self, new: News, sampler: Sampler) -> list[tuple[Weighed, Floats]]:
+        """New users over the events of each group of chains, and the prior of new items there."""
         first, found = new.n_users, []
         for (pmf, chances), covariance in zip(self._groups(), self.covariance_, strict=True):
             chain = self._chain(new, sampler, pmf, chances, np.random.default_rng(self.seed_))
             chain.know(1.0 / np.square(self.noise_))
             by_user = new.entries.by_user.rows(first)
             joint = Joint(by_user, chain.indicators, sampler.n_threads, self.verbose)
-            found.append(joint.settle(covariance, chain.centres()[first:], chain.noise_rate))
+            weighed = joint.settle(covariance, chain.centres()[first:], chain.noise_rate)
+            chain.pmf[first:] = weighed.pmf
+            found.append((weighed, chain.new_log_odds()))
         return found
 
     def _groups(self) -> Iterator[tuple[Floats, Floats]]:
         """PMFs over the events of each group of chains, and the chance of each bit there."""
-        samples, n_groups = list(self.samples()), len(self.covariance_)
+        n_groups, n = len(self.covariance_), self.pmf_.shape[1] // self.n_samples_
+        bits = self.indicators_.reshape(len(self.codes_), -1, n_groups, n)
         for group in range(n_groups):
-            of_group = samples[group::n_groups]
-            yield of_group[0][0], np.mean([bits for _, bits in of_group], axis=0)
+            pmf = self.pmf_[:, group * n : (group + 1) * n] * self.n_samples_
+            yield pmf, bits[:, :, group].mean(axis=1)
 
     def _left_open(self, users: NDArray[Any]) -> Floats:
-        left_open: Floats = np.append(self.open_, 0.0)[users]
+        rated = np.diff(self.observations_.by_user.ptr) > 0
+        left_open: Floats = np.append(self.open_, self.open_[rated].mean())[users]
         return left_open
 
     def transform(self, X: Any) -> Floats:
@@ -394,7 +403,9 @@ class KolmogorovPosterior(Average):
         lo, hi = seen.scale
         rhat, size = split_rhat(self.watched_), effective_size(self.watched_)
         n_draws = self.n_samples_ * self.n_together_
-        weighed = f", {self.n_together_} together weighed by the users" if self.open_.any() else ""
+        weighed = (
+            f", {self.n_together_} together weighed by the users" if self.n_together_ > 1 else ""
+        )
         return Summary(
             f"Posterior of Kolmogorov models: {n_draws} draws of "
             f"{self.pmf_.shape[1] // n_draws} events, {seen.n_users:,} users, "

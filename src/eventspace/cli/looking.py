@@ -52,7 +52,7 @@ def facts(model: Any) -> dict[str, Any]:
     seen = model.observations_
     rmse = math.sqrt(model.error_ / seen.total_weight)
     lo, hi = seen.scale
-    n_samples = getattr(model, "n_samples_", 1)
+    n_samples = getattr(model, "n_samples_", 1) * getattr(model, "n_together_", 1)
     kinds = {name: kind for kind, name in CLASSES.items()}
     found: dict[str, Any] = {
         "kind": kinds[type(model).__name__],

@@ -66,13 +66,18 @@ class Folding(Chain):
 
         self.engine.each_chunk(by_user, self.indicators, step)
 
-    def draw_items(self) -> None:
-        """The new items, which known users have rated."""
+    def new_log_odds(self) -> Floats:
+        """The prior of the bits of the new items."""
         if not self.new.items.size:
-            return
+            return np.empty((0, self.pmf.shape[1]))
         for _ in range(PRIOR_STEPS):
             log_odds = self.log_odds()
-        log_odds = log_odds[self.new.items]
+        return np.asarray(log_odds[self.new.items])
+
+    def draw_items(self, log_odds: Floats) -> None:
+        """The new items, which known users have rated, given the prior of their bits."""
+        if not self.new.items.size:
+            return
         by_item = self.new.entries.by_item.taken(self.new.items)
         weight = self.precision[by_item.index].astype(np.float32)
         if by_item.weight.size:

@@ -23,7 +23,7 @@ from eventspace.gibbs.chain import NOISE_SHAPE
 from eventspace.gibbs.pmf import TINY
 from eventspace.gram import normal_equations
 from eventspace.pmf import Pairwise
-from eventspace.together import run_together
+from eventspace.together import one_blas_thread, run_together
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ LEAST_RATINGS = 20  # of a user, in the mean: with ten, what is learnt is a law 
 STEPS = 4  # of EM: more of them fit the noise, too
 IMAGINED = 0.1  # the squared deviations of all users together have this much more, in any direction
 MOST_PRECISION = 1e6  # of the noise: what is left open beside it is none
-NEAREST = Pairwise(1e-4)
+NEAREST = Pairwise(1e-4)  # of a mean square: predictions may be a hundredth away
 BLOCKS = 64  # of users, one after the other in each, whatever the number of threads
 AT_A_TIME = 8  # users, whose quadratics are held
 
@@ -91,6 +91,12 @@ class Joint:
         self, theta: Floats, precision: Floats, centres: Callable[[Floats], Floats]
     ) -> tuple[Weighed, Floats]:
         """PMFs, and the covariance of their law; ``centres`` says where theta is expected."""
+        with one_blas_thread():
+            return self._learn(theta, precision, centres)
+
+    def _learn(
+        self, theta: Floats, precision: Floats, centres: Callable[[Floats], Floats]
+    ) -> tuple[Weighed, Floats]:
         n_events = theta.shape[1]
         left_open = IMAGINED / n_events * np.eye(n_events)
         squares = left_open
