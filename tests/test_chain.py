@@ -18,11 +18,11 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from eventspace.engines.cpu import CPU, _full_table
 from eventspace.entries import Entries
-from eventspace.gibbs.chain import LEAST_ODDS, NOISE_RATE, NOISE_SHAPE, Chain
+from eventspace.gibbs.chain import NOISE_RATE, NOISE_SHAPE, Chain
+from eventspace.gibbs.inclinations import MOST, Inclinations
 from eventspace.gibbs.pmf import MOST_PRECISION
 from eventspace.gibbs.priors import (
     LEAST_COUNT,
-    MOST,
     MOST_CONCENTRATION,
     RIDGE,
     RIDGE_OF_CONSTANT,
@@ -32,8 +32,9 @@ from eventspace.gibbs.priors import (
     features,
     incidence,
     pmf_centres,
-    slice_draw,
+    tilted,
 )
+from eventspace.gibbs.slices import slice_draw
 from eventspace.ids import Ids
 from eventspace.indicators import Exact
 from eventspace.observations import Observations
@@ -85,6 +86,13 @@ class Recorded(Chain):
     def pseudo_counts(self) -> Floats:
         self.last_counts = super().pseudo_counts()
         return self.last_counts
+
+
+class Level(Inclinations):
+    """Nobody is inclined to anything."""
+
+    def draw(self, log_likelihood: Any, rng: np.random.Generator) -> None:
+        pass
 
 
 # --- a small table, and its exact posterior -----------------------------------------------------
@@ -416,7 +424,7 @@ def test_a_full_table_has_the_posterior_of_enumeration() -> None:
     case = replace(small(), table=np.array([[0.9, 0.2], [0.6, 0.1], [0.4, 0.3]]))
     case = replace(case, log_odds=case.log_odds[:2])
     chance, moments = case.posterior()
-    n_chains, sweeps = 20, 250
+    n_chains, sweeps = 20, 400
     bits, theta = np.zeros((n_chains, 4)), np.zeros((n_chains, 3))
     both = np.zeros(n_chains)
     for k in range(n_chains):
@@ -477,10 +485,11 @@ def test_uninformed_priors_are_the_mean_of_the_rated() -> None:
     items = np.delete(np.arange(60), 7)
     users = np.delete(np.arange(400), 5)
     chain.indicators[7] = 1 - np.round(chain.indicators[items].mean(axis=0))
-    chain.indicators[:, 0] = 1.0
-    rate = chain.indicators[items].mean(axis=0)
-    odds = np.log((rate + LEAST_ODDS) / (1 - rate + LEAST_ODDS))
-    np.testing.assert_allclose(chain.log_odds(), np.tile(odds, (60, 1)), atol=1e-12)
+    for _ in range(30):
+        log_odds = chain.log_odds() - chain.item_inclinations.of_each[:, None]
+    np.testing.assert_allclose(log_odds, np.tile(log_odds[0], (60, 1)), atol=1e-12)
+    rate = special.expit(log_odds[0] + chain.item_inclinations.of_each[items, None]).mean(axis=0)
+    np.testing.assert_allclose(rate, chain.indicators[items].mean(axis=0), atol=0.05)
     chain.pmf[5] = [1.0, 0, 0, 0]
     centre = chain.pmf[users].mean(axis=0)
     np.testing.assert_allclose(chain.centres(), np.tile(centre, (400, 1)), atol=1e-12)
@@ -488,8 +497,11 @@ def test_uninformed_priors_are_the_mean_of_the_rated() -> None:
 
 def test_pmfs_are_expected_around_their_centres_as_closely_as_given() -> None:
     chain = start(Chain, table(), concentration=30.0)
+    centres, towards = chain.centres_and_lean()
+    np.testing.assert_allclose(centres, np.maximum(chain.centres(), LEAST_COUNT / 30.0))
     counts = chain.pseudo_counts()
-    np.testing.assert_allclose(counts, np.maximum(30.0 * chain.centres(), LEAST_COUNT))
+    centres = tilted(centres, chain.user_inclinations.of_each, towards)
+    np.testing.assert_allclose(counts, np.maximum(30.0 * centres, LEAST_COUNT))
     assert chain.concentration == 30.0
 
 
@@ -508,6 +520,8 @@ def test_the_unrated_follow_what_was_learnt_in_the_sweep(informed: bool) -> None
         items=Ids(np.arange(n_items + unrated)),
     )
     chain = start(Recorded, observations, n_events=n_events, informed=informed)
+    chain.user_inclinations = Level.none(n_users + unrated, n_events)
+    chain.item_inclinations = Level.none(n_items + unrated, n_events)
     for _ in range(20):
         chain.sweep()
     new = chain.last_log_odds[n_items:]
@@ -641,10 +655,24 @@ def test_log_odds_become_those_of_logistic_regression() -> None:
     prior = ItemPrior(X.shape[1], psi.shape[1])
     psi[~known] = np.nan  # not looked at
     for _ in range(60):
-        log_odds = prior.log_odds(X, psi, known)
+        prior.learn(X, psi, known, np.zeros(len(X)))
     weights = logistic(X[known], psi[known])
     np.testing.assert_allclose(prior.weights, weights, atol=1e-5)
-    np.testing.assert_allclose(log_odds, np.clip(X @ weights, -MOST, MOST), atol=1e-4)
+    np.testing.assert_allclose(prior.expected(X), np.clip(X @ weights, -MOST, MOST), atol=1e-4)
+
+
+def test_regressions_of_bits_take_inclinations_as_given() -> None:
+    """Where the gradient of the penalised likelihood is zero; the unknown are not looked at."""
+    X, psi, known = regression()
+    inclined = np.random.default_rng(3).normal(0, 1.5, len(X))
+    psi[~known], inclined[~known] = np.nan, np.nan
+    prior = ItemPrior(X.shape[1], psi.shape[1])
+    for _ in range(100):
+        prior.learn(X, psi, known, inclined)
+    p = special.expit(X[known] @ prior.weights + inclined[known, None])
+    ridge = np.array([RIDGE_OF_CONSTANT, *np.full(X.shape[1] - 1, RIDGE)])[:, None]
+    slope = X[known].T @ (psi[known] - p) - ridge * prior.weights
+    np.testing.assert_allclose(slope, 0.0, atol=1e-6)
 
 
 def test_log_odds_settle_again_after_the_bits_have_changed() -> None:
@@ -658,7 +686,7 @@ def test_log_odds_settle_again_after_the_bits_have_changed() -> None:
         psi[known.nonzero()[0][0]] = 0.0
         psi[known.nonzero()[0][1]] = 1.0  # both are there
         for _ in range(120):
-            prior.log_odds(X, psi, known)
+            prior.learn(X, psi, known, np.zeros(len(X)))
         np.testing.assert_allclose(prior.weights, logistic(X[known], psi[known]), atol=1e-3)
 
 
@@ -668,7 +696,8 @@ def test_log_odds_are_bounded_and_finite_when_an_event_has_all_items_or_none() -
     psi[:, 0], psi[:, 1] = 0.0, 1.0
     prior = ItemPrior(X.shape[1], 3)
     for _ in range(50):
-        log_odds = prior.log_odds(X, psi, known)
+        prior.learn(X, psi, known, np.zeros(len(X)))
+    log_odds = prior.expected(X)
     assert np.abs(log_odds).max() == MOST
     assert (log_odds[1:, 0] < -3).mean() > 0.9
     assert (log_odds[1:, 1] > 3).mean() > 0.9
@@ -777,4 +806,5 @@ def test_only_users_with_ratings_say_how_concentrated_pmfs_are() -> None:
     chains[1].pmf[5] = [1.0, 0.0, 0.0, 0.0]
     counts = [chain.pseudo_counts() for chain in chains]
     assert chains[0].concentration == chains[1].concentration
-    np.testing.assert_array_equal(*counts)
+    assert chains[0].user_inclinations.variance == chains[1].user_inclinations.variance
+    np.testing.assert_array_equal(*(np.delete(c, 5, axis=0) for c in counts))

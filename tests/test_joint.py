@@ -85,8 +85,10 @@ def test_the_law_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
     weighed, covariance = weigh.learn(start, np.full(n_users, 100.0), mean)
     assert_allclose(covariance[:5, :5], 0.16 * np.outer(along, along), atol=4e-4)
     of_quiet, of_loud = (np.median(1 / np.sqrt(weighed.precision[k::2])) for k in (0, 1))
-    assert of_quiet == pytest.approx(0.4 * 0.03, rel=0.15)
-    assert of_loud == pytest.approx(0.4 * 0.15, rel=0.1)
+    rate, half = NOISE_SHAPE / weighed.precision.mean(), n_items / 4  # of the ratings, for each
+    for found, own in ((of_quiet, 0.4 * 0.03), (of_loud, 0.4 * 0.15)):
+        expected = np.sqrt((rate + half * own**2) / (NOISE_SHAPE + half))
+        assert found == pytest.approx(expected, rel=0.05)
     quiet = np.arange(0, n_users, 2)
     apart = (weighed.pmf @ chances.T - truth @ chances.T)[quiet]
     assert np.sqrt(np.mean(np.square(apart))) < 0.01

@@ -352,15 +352,16 @@ def test_what_is_learnt_along_is_the_mean_of_the_kept_draws(noisy, monkeypatch) 
     table = Observations.from_long(noisy[0], scale=(1, 5))
     original = KolmogorovPosterior._keep
 
-    def spied(self, observations, weighted, chains, sampler):
+    def spied(self, observations, chains, samples):
         kept.extend(chains)
-        original(self, observations, weighted, chains, sampler)
+        original(self, observations, chains, samples)
 
     monkeypatch.setattr(KolmogorovPosterior, "_keep", spied)
     model = KolmogorovPosterior(**QUICK, random_state=0).fit(table)
-    drawn = [value for chain in kept for value in chain.concentration]
-    assert model.concentration_ == pytest.approx(np.mean(drawn))
-    assert np.std(drawn) > 0
+    drawn = np.array([laws for chain in kept for laws in chain.laws])
+    found = model.concentration_, model.user_spread_**2, model.item_spread_**2
+    np.testing.assert_allclose(found, drawn.mean(axis=0))
+    assert drawn.std(axis=0).min() > 0
     precision = np.array([p for chain in kept for p in chain.precision])
     np.testing.assert_allclose(model.noise_, np.sqrt((1 / precision).mean(axis=0)))
     for chain in kept:  # the last draw is among them

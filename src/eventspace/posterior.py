@@ -12,18 +12,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace.average import Average, Bits, Floats, Folded
-from eventspace.codes import WORD, unpack
+from eventspace.codes import WORD
 from eventspace.diagnostics import effective_size, split_rhat
-from eventspace.engines.cpu import CPU
-from eventspace.folding import News, news
-from eventspace.gibbs.chain import NOISE_SHAPE
-from eventspace.gibbs.folding import Folding
-from eventspace.gibbs.joint import Joint, Weighed, together
-from eventspace.gibbs.sampler import Draws, Sampler
-from eventspace.indicators import Exact
+from eventspace.folding import news
+from eventspace.gibbs.chain import NOISE_SHAPE, Laws
+from eventspace.gibbs.joint import Joint
+from eventspace.gibbs.kept import Kept, keep
+from eventspace.gibbs.newcomers import Group, Newcomers
+from eventspace.gibbs.sampler import Draws, Sampler, mean_laws
 from eventspace.observations import Observations, to_learn_from
 from eventspace.parameters import check_choice, check_number, check_whole, is_whole
-from eventspace.pmf import Pairwise
 from eventspace.settings import checked_threads
 from eventspace.summary import Summary
 from eventspace.tables.attributes import Attributes, read_attributes
@@ -37,7 +35,8 @@ class KolmogorovPosterior(Average):
     """The posterior mean of Kolmogorov models: itself one, with the events of all draws.
 
     Chains draw PMFs, indicators and each user's noise in turn from their conditional laws, with
-    priors that know who rated what; what these expect is fitted anew in each sweep. The draws that
+    priors that know who rated what, and what a user, or an item, is inclined to in general; what
+    these expect is fitted anew in each sweep. The draws that
     are kept, stacked side by side and their PMFs divided by their number, are one model with
     ``n_events * n_samples`` events: every prediction, event and explanation of a single model
     holds for it, word by word. Chains find different events; at the end each user's PMF is taken
@@ -89,6 +88,10 @@ class KolmogorovPosterior(Average):
         How many samples the model is made of: each a draw of one chain, or of so many together.
     concentration_ : float
         The posterior mean of the concentration.
+    user_spread_, item_spread_ : float
+        How much users, and items, differ in what they are inclined to: standard deviations. An
+        item's inclination is added to the log-odds of all its bits, a user's leads the centre of
+        the PMF to the events in which much comes true.
     pmf_penalty_ : float
         The penalty around the mean PMF that is as strict as Dirichlet's laws, for
         :meth:`transform` where chains are not weighed, and for newcomers of :meth:`to_model`.
@@ -120,7 +123,8 @@ class KolmogorovPosterior(Average):
         *("item_attributes_", "item_attribute_names_"),
     )
     _SAVED_NUMBERS = (
-        *("error_", "n_samples_", "n_together_", "concentration_", "pmf_penalty_", "seed_"),
+        *("error_", "n_samples_", "n_together_", "pmf_penalty_", "seed_"),
+        *("concentration_", "user_spread_", "item_spread_"),
     )
 
     def __init__(
@@ -177,7 +181,7 @@ class KolmogorovPosterior(Average):
         rngs = np.random.default_rng(self.seed_).spawn(n_chains)
         each = -(-self.n_draws // (self.n_samples // len(rngs)))  # one draw in so many is kept
         chains = sampler.sample(weighed, rngs, self.n_warmup, self.n_draws, each)
-        self._keep(observations, weighed, chains, sampler)
+        self._keep(observations, chains, keep(chains, weighed, sampler, weigh=self.weigh))
         self._keep_attributes(of_users, of_items)
         return self
 
@@ -207,39 +211,14 @@ class KolmogorovPosterior(Average):
         if self.concentration != "auto":
             check_number("concentration", self.concentration)
 
-    def _keep(
-        self,
-        observations: Observations,
-        weighted: Observations,
-        chains: list[Draws],
-        sampler: Sampler,
-    ) -> None:
-        """Stack the draws into one model: those of chains that are weighed share their PMFs."""
-        bits = [[unpack(drawn[:, None], self.n_events) for drawn in c.codes] for c in chains]
-        weigh = self.weigh and len(bits[0]) > 1  # of one draw nobody knows how sure its bits are
-        n_together = together(len(chains), self.n_events, observations.by_user) if weigh else 1
-        if n_together > 1:
-            starts = range(0, len(chains), n_together)
-            groups = [slice(start, start + n_together) for start in starts]
-            weighed, covariance = zip(
-                *(sampler.weigh(weighted, chains[group], bits[group]) for group in groups),
-                strict=True,
-            )
-            pmfs = [found.pmf for _ in bits[0] for found in weighed]
-            drawn = [np.hstack(b[group]) for b in zip(*bits, strict=True) for group in groups]
-            variance = np.mean([1.0 / found.precision for found in weighed], axis=0)
-            self.open_ = np.mean([found.variance for found in weighed], axis=0)
-            self.covariance_ = np.array(covariance)
-        else:
-            pmfs = [pmf for chain in chains for pmf in chain.pmf]
-            drawn = [b for of_chain in bits for b in of_chain]
-            variance = np.mean([1.0 / tau for c in chains for tau in c.precision], axis=0)
-            self.open_, self.covariance_ = np.zeros(observations.n_users), np.empty((0, 0, 0))
-        self._stack(observations, pmfs, drawn, n_together)
-        self.noise_ = np.sqrt(variance)
-        self.concentration_ = float(
-            np.mean([drawn for chain in chains for drawn in chain.concentration])
-        )
+    def _keep(self, observations: Observations, chains: list[Draws], kept: Kept) -> None:
+        self._stack(observations, kept.pmfs, kept.bits, kept.n_together)
+        self.noise_, self.open_ = np.sqrt(kept.variance), kept.left_open
+        self.covariance_ = kept.covariance
+        laws = mean_laws(chains)
+        self.concentration_ = laws.concentration
+        self.user_spread_ = float(np.sqrt(laws.user_variance))
+        self.item_spread_ = float(np.sqrt(laws.item_variance))
         rated = np.diff(observations.by_user.ptr) > 0
         mass = np.array([pmf[rated].mean(axis=0) for chain in chains for pmf in chain.pmf])
         variance = float(np.mean(mass * (1 - mass))) / (self.concentration_ + 1)  # of Dirichlet
@@ -269,84 +248,45 @@ class KolmogorovPosterior(Average):
             entries=new.entries.with_unit_weight(unit), merged=new.merged.with_unit_weight(unit)
         )
         sampler = self._sampler(of_users.standard(), of_items.standard())
-        groups = self._weighed(scaled, sampler) if self.covariance_.size else []
-        self._fold(new, partial(self._folded, scaled, sampler, groups))
+        newcomers = Newcomers(scaled, sampler, self._laws(), 1.0 / np.square(self.noise_))
+        groups = newcomers.weigh(self._groups(), self.covariance_, self.seed_)
+        self._fold(new, partial(self._folded, newcomers, groups))
+        left_open = np.zeros(new.merged.n_users - len(self.open_))
         if groups:
             left_open = np.mean([weighed.variance for weighed, _ in groups], axis=0)
-            self.open_ = np.append(self.open_, left_open)
-        else:
-            self.open_ = np.zeros(new.merged.n_users)
+        self.open_ = np.append(self.open_, left_open)
         self._keep_attributes(of_users, of_items)
         return self
+
+    def _laws(self) -> Laws:
+        return Laws(self.concentration_, self.user_spread_**2, self.item_spread_**2)
 
     def _unsaid(self, items: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(items < 0)  # the unrated are drawn, too: from what is expected of them
 
     def _folded(
         self,
-        new: News,
-        sampler: Sampler,
-        groups: list[tuple[Weighed, Floats]],
+        newcomers: Newcomers,
+        groups: list[Group],
         k: int,
         pmf: Floats,
         bits: Bits,
         rng: np.random.Generator,
     ) -> Folded:
-        """What is new is drawn as in a chain, with the same priors, given all that was known."""
-        chain = self._chain(new, sampler, pmf, bits, rng)
-        chain.know(1.0 / np.square(self.noise_))
+        """What is new in a sample, given all that was known there."""
         if groups:
-            weighed, log_odds = groups[k % len(groups)]
-            chain.pmf[len(pmf) :], chain.precision[len(pmf) :] = weighed.pmf, weighed.precision
+            chain = newcomers.draw_weighed(groups[k % len(groups)], pmf, bits, rng)
         else:
-            chain.draw_users()
-            log_odds = chain.new_log_odds()
-        chain.draw_items(log_odds)
+            chain = newcomers.draw(pmf, bits, rng)
         return Folded(chain.pmf, chain.indicators > 0.5, 1.0 / chain.precision[len(pmf) :])
-
-    def _chain(
-        self,
-        new: News,
-        sampler: Sampler,
-        pmf: Floats,
-        indicators: NDArray[Any],
-        rng: np.random.Generator,
-    ) -> Folding:
-        more_users = new.merged.n_users - len(pmf)
-        more_items = new.merged.n_items - len(indicators)
-        return Folding(
-            new.merged,
-            CPU(Exact(), Pairwise()),
-            np.pad(pmf, ((0, more_users), (0, 0))),
-            np.pad(indicators.astype(np.float64), ((0, more_items), (0, 0))),
-            self.concentration_,
-            sampler.informed,
-            rng,
-            sampler.user_attributes,
-            sampler.item_attributes,
-            new=new,
-        )
-
-    def _weighed(self, new: News, sampler: Sampler) -> list[tuple[Weighed, Floats]]:
-        """New users over the events of each group of chains, and the prior of new items there."""
-        first, found = new.n_users, []
-        for (pmf, chances), covariance in zip(self._groups(), self.covariance_, strict=True):
-            chain = self._chain(new, sampler, pmf, chances, np.random.default_rng(self.seed_))
-            chain.know(1.0 / np.square(self.noise_))
-            by_user = new.entries.by_user.rows(first)
-            joint = Joint(by_user, chain.indicators, sampler.n_threads, self.verbose)
-            weighed = joint.settle(covariance, chain.centres()[first:], chain.noise_rate)
-            chain.pmf[first:] = weighed.pmf
-            found.append((weighed, chain.new_log_odds()))
-        return found
 
     def _groups(self) -> Iterator[tuple[Floats, Floats]]:
         """PMFs over the events of each group of chains, and the chance of each bit there."""
         n_groups, n = len(self.covariance_), self.pmf_.shape[1] // self.n_samples_
-        bits = self.indicators_.reshape(len(self.codes_), -1, n_groups, n)
+        bits = self.indicators_.reshape(len(self.codes_), self.n_samples_, n)
         for group in range(n_groups):
             pmf = self.pmf_[:, group * n : (group + 1) * n] * self.n_samples_
-            yield pmf, bits[:, :, group].mean(axis=1)
+            yield pmf, bits[:, group::n_groups].mean(axis=1)
 
     def _left_open(self, users: NDArray[Any]) -> Floats:
         rated = np.diff(self.observations_.by_user.ptr) > 0

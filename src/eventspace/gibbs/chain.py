@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eventspace.engines.cpu import CPU
+from eventspace.gibbs.inclinations import Inclinations
 from eventspace.gibbs.indicators import draw_indicators
 from eventspace.gibbs.pmf import draw_pmfs, draw_precisions
 from eventspace.gibbs.priors import (
+    LEAST_COUNT,
     ItemPrior,
     draw_concentration,
     features,
     incidence,
+    lean,
+    log_dirichlet,
+    log_likelihood_of_bits,
+    log_of,
     pmf_centres,
     pseudo_counts,
+    tilted,
 )
 from eventspace.observations import Observations
 from eventspace.randomness import streams
 
 Floats = NDArray[np.float64]
 
-NOISE_SHAPE = 2.0  # of the Gamma law of the users' precisions
-NOISE_RATE = 0.08  # where its rate starts: a standard deviation of about 0.2
+NOISE_SHAPE = 20.0  # of the Gamma law of the users' precisions: they differ by a quarter or so
+NOISE_RATE = 0.8  # where its rate starts: a standard deviation of about 0.2
 MOST_WEIGHT = 1e20  # times any precision it is still a number in 32 bits
-LEAST_ODDS = 0.02  # added to a base rate and to its complement
 START_SHARE = 0.02  # of the mass, which is spread over all events: none is out of the question
+
+
+class Laws(NamedTuple):
+    """What users, and items, have in common, and each draw has anew."""
+
+    concentration: float  # of PMFs around their centres
+    user_variance: float  # of their inclinations
+    item_variance: float
 
 
 def spread(pmf: Floats) -> Floats:
@@ -51,7 +66,9 @@ class Chain:
     item_attributes: Floats
     concentration: float = field(init=False)
     precision: Floats = field(init=False)  # of each user's noise
-    noise_rate: float = NOISE_RATE  # of the Gamma law of these
+    noise_rate: float = field(default=NOISE_RATE, init=False)  # of the Gamma law of these
+    user_inclinations: Inclinations = field(init=False)
+    item_inclinations: Inclinations = field(init=False)
 
     def __post_init__(self) -> None:
         seen = self.observations
@@ -64,6 +81,8 @@ class Chain:
         given, n_events = self.concentration_given, self.pmf.shape[1]
         self.concentration = float(n_events) if given is None else given
         self.precision = np.full(seen.n_users, NOISE_SHAPE / NOISE_RATE)
+        self.user_inclinations = Inclinations.none(seen.n_users, n_events)
+        self.item_inclinations = Inclinations.none(seen.n_items, n_events)
         self._user_seeds = streams(self.rng, seen.n_users)
         self._item_seeds = streams(self.rng, seen.n_items)
         self._counts = np.diff(seen.by_user.ptr).astype(np.float64)
@@ -71,7 +90,17 @@ class Chain:
         self._rated_users = self._counts > 0
         self._by_item = incidence(seen.by_item, seen.n_users)
         self._by_user = incidence(seen.by_user, seen.n_items)
-        self._item_prior = ItemPrior(2 + n_events + self.item_attributes.shape[1], n_events)
+        n_features = 2 + n_events + self.item_attributes.shape[1] if self.informed else 1
+        self._item_prior = ItemPrior(n_features, n_events)
+
+    @property
+    def laws(self) -> Laws:
+        """Those of the last sweep."""
+        return Laws(
+            self.concentration,
+            self.user_inclinations.variance,
+            self.item_inclinations.variance,
+        )
 
     def sweep(self) -> None:
         """Draw indicators, noise and PMFs, each given the rest."""
@@ -79,13 +108,22 @@ class Chain:
         self._draw_pmfs()
 
     def log_odds(self) -> Floats:
-        """The prior of the bits, items x events."""
+        """The prior of the bits, items x events; what it depends on is drawn and learnt first."""
+        X, inclined = self._item_features(), self.item_inclinations
+        self._learn_items(X)
+        inclined.draw_variance(self._rated_items, self.rng)
+        return self._item_prior.expected(X) + inclined.of_each[:, None]
+
+    def _learn_items(self, X: Floats) -> None:
+        """Draw the items' inclinations, then a step of the regressions of their bits."""
+        inclined, expected = self.item_inclinations, self._item_prior.expected(X)
+        inclined.draw(partial(log_likelihood_of_bits, self.indicators, expected), self.rng)
+        self._item_prior.learn(X, self.indicators, self._rated_items, inclined.of_each)
+
+    def _item_features(self) -> Floats:
         if self.informed:
-            X = features(self._by_item, self.pmf, self.item_attributes)
-            return self._item_prior.log_odds(X, self.indicators, self._rated_items)
-        rate = self.indicators[self._rated_items].mean(axis=0)
-        odds = np.log(rate + LEAST_ODDS) - np.log(1 - rate + LEAST_ODDS)
-        return np.tile(odds, (len(self.indicators), 1))
+            return features(self._by_item, self.pmf, self.item_attributes)
+        return np.ones((len(self.indicators), 1))
 
     def centres(self) -> Floats:
         """The prior means of the PMFs, users x events."""
@@ -94,9 +132,23 @@ class Chain:
             return pmf_centres(Z, self.pmf, self._rated_users)
         return np.tile(self.pmf[self._rated_users].mean(axis=0), (len(self.pmf), 1))
 
+    def centres_and_lean(self) -> tuple[Floats, Floats]:
+        """Centres that are positive, and where they lean to by the users' inclinations."""
+        centres = np.maximum(self.centres(), LEAST_COUNT / self.concentration)
+        return centres, lean(self.indicators[self._rated_items])
+
     def pseudo_counts(self) -> Floats:
-        """The Dirichlet laws of the PMFs, users x events; the concentration is drawn first."""
-        centres, known = self.centres(), self._rated_users
+        """The Dirichlet laws of the PMFs, users x events; what they depend on is drawn first."""
+        centres, towards = self.centres_and_lean()
+        inclined, known, log_pmf = self.user_inclinations, self._rated_users, log_of(self.pmf)
+
+        def log_likelihood(x: Floats) -> Floats:
+            counts = pseudo_counts(self.concentration, tilted(centres, x, towards))
+            return log_dirichlet(counts, log_pmf)
+
+        inclined.draw(log_likelihood, self.rng)
+        inclined.draw_variance(known, self.rng)
+        centres = tilted(centres, inclined.of_each, towards)
         if self.concentration_given is None:
             self.concentration = draw_concentration(
                 self.concentration, centres[known], self.pmf[known], self.rng

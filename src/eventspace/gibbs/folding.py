@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eventspace.folding import News
-from eventspace.gibbs.chain import NOISE_SHAPE, Chain, spread
+from eventspace.gibbs.chain import NOISE_SHAPE, Chain, Laws, spread
+from eventspace.gibbs.inclinations import Inclinations
 from eventspace.gibbs.indicators import draw_indicators
 from eventspace.gibbs.pmf import draw_pmfs, draw_precisions
-from eventspace.gibbs.priors import as_normal
+from eventspace.gibbs.priors import (
+    as_normal,
+    log_dirichlet,
+    log_likelihood_of_bits,
+    log_of,
+    pseudo_counts,
+    tilted,
+)
 
 Floats = NDArray[np.float64]
 
-PRIOR_STEPS = 5  # until the regressions of the bits have settled, from zero
+PRIOR_STEPS = 10  # until the regressions of the bits have settled, from zero
 SWEEPS = 40  # over the new users, then over the new items
 
 
@@ -33,11 +42,13 @@ class Folding(Chain):
         # what a new item is like is not known yet: like the mean, it speaks for no event
         self.indicators[self.new.items] = self.indicators[self._rated_items].mean(axis=0)
 
-    def know(self, precision: Floats) -> None:
-        """Take over the precision of the known users."""
+    def know(self, precision: Floats, laws: Laws) -> None:
+        """Take over the precision of the known users, and what all have in common."""
         first = self.new.n_users
         self.precision[:first] = precision
         self.noise_rate = NOISE_SHAPE / float(precision[self._rated_users[:first]].mean())
+        self.user_inclinations.variance = laws.user_variance
+        self.item_inclinations.variance = laws.item_variance
 
     def draw_users(self) -> None:
         """The new users, who have rated known items."""
@@ -46,10 +57,12 @@ class Folding(Chain):
             return
         by_user = self.new.entries.by_user.rows(first)
         pmf, precision, seeds = self.pmf[first:], self.precision[first:], self._user_seeds[first:]
-        expected, n_rated = self.pseudo_counts()[first:], np.diff(by_user.ptr).astype(float)
-        pmf[:] = expected / expected.sum(axis=1, keepdims=True)
+        n_rated, n_events = np.diff(by_user.ptr).astype(float), pmf.shape[1]
+        centres, towards = self.centres_and_lean()
+        centres = centres[first:]
+        pmf[:] = centres / centres.sum(axis=1, keepdims=True)
         A_start, b_start = as_normal(self.concentration, pmf)
-        precise = NOISE_SHAPE / self.noise_rate
+        precise, variance = NOISE_SHAPE / self.noise_rate, self.user_inclinations.variance
 
         def step(rows: slice, Q: Floats, r: Floats, energy: Floats) -> None:
             theta, of = pmf[rows], seeds[rows]
@@ -57,25 +70,36 @@ class Folding(Chain):
                 Q = np.repeat(Q, len(theta), axis=0)
             self.engine.pmf_solver(precise * Q + A_start, precise * r + b_start[rows], theta)
             theta[:] = spread(theta)
+            inclined = Inclinations.none(len(theta), n_events, variance)
+
+            def counts(x: Floats) -> Floats:
+                return pseudo_counts(self.concentration, tilted(centres[rows], x, towards))
+
+            def log_likelihood(x: Floats) -> Floats:
+                return log_dirichlet(counts(x), log_of(theta))
+
             for _ in range(SWEEPS):
                 tau = draw_precisions(
                     Q, r, energy, n_rated[rows], theta, NOISE_SHAPE, self.noise_rate, of
                 )
-                draw_pmfs(Q * tau[:, None, None], r * tau[:, None], expected[rows], theta, of)
+                inclined.draw(log_likelihood, self.rng)
+                expected = counts(inclined.of_each)
+                draw_pmfs(Q * tau[:, None, None], r * tau[:, None], expected, theta, of)
             precision[rows] = tau
 
         self.engine.each_chunk(by_user, self.indicators, step)
 
     def new_log_odds(self) -> Floats:
-        """The prior of the bits of the new items."""
+        """What is expected of the bits of the new items, if they are inclined to nothing."""
         if not self.new.items.size:
             return np.empty((0, self.pmf.shape[1]))
+        X = self._item_features()
         for _ in range(PRIOR_STEPS):
-            log_odds = self.log_odds()
-        return np.asarray(log_odds[self.new.items])
+            self._learn_items(X)
+        return self._item_prior.expected(X)[self.new.items]
 
     def draw_items(self, log_odds: Floats) -> None:
-        """The new items, which known users have rated, given the prior of their bits."""
+        """The new items, which known users have rated, given what is expected of their bits."""
         if not self.new.items.size:
             return
         by_item = self.new.entries.by_item.taken(self.new.items)
@@ -83,11 +107,14 @@ class Folding(Chain):
         if by_item.weight.size:
             weight *= by_item.weight
         bits, seeds = (log_odds > 0).astype(np.float64), self._item_seeds[self.new.items]
+        variance = self.item_inclinations.variance
 
         def step(rows: slice, S: Floats, v: Floats, energy: Floats) -> None:
             v += log_odds[rows]
+            psi, inclined = bits[rows], Inclinations.none(len(v), v.shape[1], variance)
             for _ in range(SWEEPS):
-                draw_indicators(S, v, bits[rows], seeds[rows])
+                draw_indicators(S, v + inclined.of_each[:, None], psi, seeds[rows])
+                inclined.draw(partial(log_likelihood_of_bits, psi, log_odds[rows]), self.rng)
 
         self.engine.each_chunk(by_item._replace(weight=weight), self.pmf, step)
         self.indicators[self.new.items] = bits

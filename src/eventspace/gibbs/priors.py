@@ -4,13 +4,14 @@ Who rates an item says much about it, and so do the items that a user chooses to
 of an item's bits are a logistic regression on its raters' PMFs and on how many they are; the centre
 of a user's PMF is a linear regression on the indicators of the items rated, and on their number.
 What else is known of them, their attributes, is told to these regressions too. Both are ridge
-regressions, fitted anew in each sweep to the PMFs and indicators of that sweep. A PMF is drawn from
-Dirichlet's law around its centre, whose concentration is learnt as well.
+regressions, fitted anew in each sweep to the PMFs and indicators of that sweep. To each come
+inclinations: an item's, which is added to the log-odds of all its bits, and a user's, by which the
+centre leans to the events in which much comes true. A PMF is drawn from Dirichlet's law around its
+centre, whose concentration is learnt as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from scipy import sparse
 from scipy.special import expit, gammaln
 
 from eventspace.entries import Entries
+from eventspace.gibbs.inclinations import MOST
 from eventspace.gibbs.pmf import TINY
+from eventspace.gibbs.slices import slice_draw
 
 Floats = NDArray[np.float64]
 
@@ -27,9 +30,9 @@ RIDGE = 20.0  # of the items, on features of unit variance: twenty rows that say
 RIDGES = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)  # of the users, to choose from
 ROUNDING = 1e-9  # what is smaller is not there
 RIDGE_OF_CONSTANT = 0.1
-MOST = 6.0  # the greatest log-odds that a prior may have
 LEAST_COUNT = 0.2  # of an event in the Dirichlet law of a PMF
 MOST_CONCENTRATION = 1e4  # beyond it all PMFs are as good as their centres, and would freeze
+LOG_ODDS_PER_CHANCE = 4.0  # around one half
 WIDTH = 0.1  # of the first interval in which the log of a concentration is sought
 
 
@@ -63,10 +66,16 @@ class ItemPrior:
     def __init__(self, n_features: int, n_events: int) -> None:
         self.weights = np.zeros((n_features, n_events))
 
-    def log_odds(self, X: Floats, indicators: Floats, known: NDArray[np.bool_]) -> Floats:
-        """Log-odds of all items, learnt from the known ones."""
+    def expected(self, X: Floats) -> Floats:
+        """Log-odds of items that are inclined to nothing."""
+        return np.clip(X @ self.weights, -MOST, MOST)
+
+    def learn(
+        self, X: Floats, indicators: Floats, known: NDArray[np.bool_], inclined: Floats
+    ) -> None:
+        """A step of the regressions, given the inclinations of all items; only the known count."""
         rows, psi = X[known], indicators[known]
-        eta = rows @ self.weights
+        eta = rows @ self.weights + inclined[known, None]
         p = expit(eta)
         # the parabola that touches the log-likelihood here and lies below it everywhere (Jaakkola
         # and Jordan, 2000): its summit is never a step too far, as Newton's may be
@@ -76,7 +85,13 @@ class ItemPrior:
             curvature = (rows * bend[:, d, None]).T @ rows
             slope = rows.T @ (psi[:, d] - p[:, d]) - ridge * self.weights[:, d]
             self.weights[:, d] += np.linalg.solve(curvature + np.diag(ridge), slope)
-        return np.clip(X @ self.weights, -MOST, MOST)
+
+
+def log_likelihood_of_bits(indicators: Floats, log_odds: Floats, inclined: Floats) -> Floats:
+    """Of each item's bits, up to a constant, with its inclination added to their log-odds."""
+    found: Floats = inclined * indicators.sum(axis=1)
+    found -= np.logaddexp(0.0, log_odds + inclined[:, None]).sum(axis=1)
+    return found
 
 
 def pmf_centres(Z: Floats, pmf: Floats, known: NDArray[np.bool_]) -> Floats:
@@ -105,47 +120,45 @@ def as_normal(concentration: float, centres: Floats) -> tuple[Floats, Floats]:
     return strict * np.eye(centres.shape[1]), strict * centres
 
 
+def lean(indicators: Floats) -> Floats:
+    """How much more comes true in each event than in others, in log-odds around one half."""
+    rate = indicators.mean(axis=0)
+    return np.asarray(LOG_ODDS_PER_CHANCE * (rate - rate.mean()))
+
+
+def tilted(centres: Floats, inclined: Floats, towards: Floats) -> Floats:
+    """Positive centres, leaning by each user's inclination; they sum to one."""
+    found = centres * np.exp(inclined[:, None] * towards)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
 def pseudo_counts(concentration: float, centres: Floats) -> Floats:
     """The Dirichlet laws of PMFs around their centres."""
     return np.maximum(concentration * centres, LEAST_COUNT)
+
+
+def log_dirichlet(counts: Floats, log_pmf: Floats) -> Floats:
+    """The log of each PMF's density."""
+    found: Floats = gammaln(counts.sum(axis=1))
+    found += ((counts - 1) * log_pmf - gammaln(counts)).sum(axis=1)
+    return found
+
+
+def log_of(pmf: Floats) -> Floats:
+    """Finite, also where there is no mass."""
+    return np.asarray(np.log(np.maximum(pmf, TINY)))
 
 
 def draw_concentration(
     concentration: float, centres: Floats, pmf: Floats, rng: np.random.Generator
 ) -> float:
     """Draw the concentration given the PMFs: beforehand, its log is normal around that of D."""
-    log_pmf, n_events = np.log(np.maximum(pmf, TINY)), pmf.shape[1]
+    log_pmf, n_events = log_of(pmf), pmf.shape[1]
 
     def log_density(x: float) -> float:
         if x > np.log(MOST_CONCENTRATION):
             return -np.inf
-        counts = pseudo_counts(float(np.exp(x)), centres)
-        of_each = gammaln(counts.sum(axis=1)) + ((counts - 1) * log_pmf - gammaln(counts)).sum(
-            axis=1
-        )
-        return float(of_each.sum() - 0.5 * (x - np.log(n_events)) ** 2)
+        of_users = log_dirichlet(pseudo_counts(float(np.exp(x)), centres), log_pmf)
+        return float(of_users.sum() - 0.5 * (x - np.log(n_events)) ** 2)
 
     return float(np.exp(slice_draw(log_density, float(np.log(concentration)), WIDTH, rng)))
-
-
-def slice_draw(
-    log_density: Callable[[float], float], x: float, width: float, rng: np.random.Generator
-) -> float:
-    """The next draw after x: uniform where the density is above a height below its own at x.
-
-    The interval is widened by steps, then narrowed by misses (Neal, 2003).
-    """
-    height = log_density(x) - rng.exponential()
-    if not np.isfinite(height):
-        raise ValueError(f"There is no slice at {x}, where the log of the density is {height}.")
-    low = x - width * rng.random()
-    high = low + width
-    while log_density(low) > height:
-        low -= width
-    while log_density(high) > height:
-        high += width
-    while True:
-        new = rng.uniform(low, high)
-        if log_density(new) >= height:
-            return new
-        low, high = (new, high) if new < x else (low, new)

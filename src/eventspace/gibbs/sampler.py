@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eventspace.codes import Codes, pack, unpack
 from eventspace.descent import descend, random_start
 from eventspace.engines.cpu import CPU
-from eventspace.gibbs.chain import Chain, spread
+from eventspace.gibbs.chain import Chain, Laws, spread
 from eventspace.gibbs.joint import Joint, Weighed
 from eventspace.gibbs.priors import features, incidence, pmf_centres
 from eventspace.indicators import Local
@@ -36,9 +36,14 @@ class Draws(NamedTuple):
     pmf: list[Floats]
     codes: list[Codes]
     precision: list[Floats]
-    concentration: list[float]
+    laws: list[Laws]
     cost: list[float]  # after each sweep from the warm-up on: the squared error
     watched: list[Floats]  # predictions of some entries, likewise
+
+
+def mean_laws(chains: list[Draws]) -> Laws:
+    """What all draws have in common, in the mean."""
+    return Laws(*np.mean([laws for chain in chains for laws in chain.laws], axis=0).tolist())
 
 
 @dataclass
@@ -79,7 +84,7 @@ class Sampler:
                         draws.pmf.append(chain.pmf.copy())
                         draws.codes.append(pack(chain.indicators > 0.5)[:, 0])
                         draws.precision.append(chain.precision.copy())
-                        draws.concentration.append(chain.concentration)
+                        draws.laws.append(chain.laws)
                 yield sweep + 1
 
         chains = [sweeps(k) for k in range(len(rngs))]
