@@ -7,16 +7,29 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
 from scipy import integrate, special, stats
 
 from eventspace import KolmogorovPosterior, Observations
-from eventspace.gibbs.inclinations import (
-    MOST,
-    VARIANCE_RATE,
-    VARIANCE_SHAPE,
-    Inclinations,
+from eventspace.engines.cpu import CPU
+from eventspace.folding import news
+from eventspace.gibbs.chain import Chain, Laws
+from eventspace.gibbs.folding import Folding
+from eventspace.gibbs.inclinations import MOST, VARIANCE_RATE, VARIANCE_SHAPE, Inclinations
+from eventspace.gibbs.priors import (
+    LEAST_COUNT,
+    lean,
+    log_dirichlet,
+    log_likelihood_of_bits,
+    log_of,
+    tilted,
 )
-from eventspace.gibbs.priors import lean, log_dirichlet, log_likelihood_of_bits, log_of, tilted
+from eventspace.gibbs.sampler import Sampler
+from eventspace.ids import Ids
+from eventspace.indicators import Exact
+from eventspace.pmf import Pairwise
+
+Floats = NDArray[np.float64]
 
 UNLIKELY = 1e-5
 
@@ -96,15 +109,117 @@ def test_inclinations_have_a_bound_where_nothing_else_holds_them() -> None:
     assert inclined.of_each.mean() > 1.0
 
 
-@pytest.mark.parametrize("informed", [False, True])
-def test_users_and_items_of_few_ratings_are_known_by_their_inclinations(informed: bool) -> None:
-    """Generous users and popular items, and nothing else: sums of the two predict well."""
-    rng = np.random.default_rng(4)
+def biased(rng: np.random.Generator, share: float) -> tuple[Observations, Floats]:
+    """Generous users and popular items, and nothing else; rows and columns in order."""
     chances = special.expit(rng.normal(0, 1.2, (60, 1)) + rng.normal(0, 1.2, 40))
     values = np.clip(chances + rng.normal(0, 0.1, chances.shape), 0, 1)
-    seen = Observations.from_wide(
-        np.where(rng.random(values.shape) < 0.2, values, np.nan), scale=(0, 1)
+    values[rng.random(values.shape) > share] = np.nan
+    return Observations.from_wide(values, scale=(0, 1)), chances
+
+
+def started(seen: Observations, n_events: int = 12) -> Chain:
+    none = np.empty((seen.n_users, 0)), np.empty((seen.n_items, 0))
+    sampler = Sampler(n_events, None, False, *none, 1, show=False)
+    return sampler._start(seen, np.random.default_rng(0))
+
+
+def test_the_generous_and_the_popular_are_inclined_to_more() -> None:
+    seen, chances = biased(np.random.default_rng(5), 0.3)
+    chain, of_users, of_items = started(seen), np.zeros(60), np.zeros(40)
+    for sweep in range(60):
+        chain.sweep()
+        if sweep >= 30:
+            of_users += chain.user_inclinations.of_each
+            of_items += chain.item_inclinations.of_each
+    users, items = (np.asarray(ids.values) for ids in (seen.user_ids, seen.item_ids))
+    assert np.corrcoef(of_users, chances.mean(axis=1)[users])[0, 1] > 0.8
+    assert np.corrcoef(of_items, chances.mean(axis=0)[items])[0, 1] > 0.8
+
+
+def test_what_is_expected_of_bits_is_learnt_beside_the_inclinations() -> None:
+    """Bits held still: in the mean, each event's are as many as is expected."""
+    chain = started(biased(np.random.default_rng(6), 0.3)[0])
+    rate, expected = chain.indicators.mean(axis=0), np.zeros(12)
+    for sweep in range(120):
+        log_odds = chain.log_odds()
+        if sweep >= 40:
+            expected += special.expit(log_odds).mean(axis=0) / 80
+    assert_allclose(expected, rate, atol=0.03)
+    assert chain.item_inclinations.variance > 0.1
+
+
+def test_only_the_rated_say_how_much_items_differ_and_where_users_lean() -> None:
+    rng = np.random.default_rng(7)
+    u, i = np.nonzero(rng.random((30, 20)) < 0.5)
+    seen = Observations.of((u, i, rng.random(len(u))), scale=(0, 1), items=Ids(np.arange(50)))
+    chains = [started(seen, n_events=4) for _ in range(2)]
+    chains[1].indicators[20:] = 1 - chains[1].indicators[20:]
+    assert_array_equal(*(chain.centres_and_lean()[1] for chain in chains))
+    for chain in chains:
+        chain.log_odds()
+    assert chains[0].item_inclinations.variance == chains[1].item_inclinations.variance
+
+
+def newcomers(n_users: int, n_items: int, variance: float) -> tuple[Folding, Floats]:
+    """So many whose ratings say nothing, in a draw with four kinds of events; where users lean."""
+    rng = np.random.default_rng(8)
+    pmf = rng.dirichlet(np.full(8, 4.0), 30)
+    bits = (rng.random((40, 8)) < np.linspace(0.1, 0.9, 8)) + 0.0
+    u, i = np.indices((30, 40)).reshape(2, -1)
+    known = Observations.of((u, i, (pmf @ bits.T)[u, i], np.ones(u.size)), scale=(0, 1))
+    users = np.append(30 + np.arange(n_users), np.zeros(n_items, int))
+    items = np.append(np.zeros(n_users, int), 40 + np.arange(n_items))
+    nothing = (users, items, np.full(len(users), 0.5), np.full(len(users), 1e-9))
+    new = news(known, nothing)
+    chain = Folding(
+        new.merged,
+        CPU(Exact(), Pairwise()),
+        np.pad(pmf, ((0, n_users), (0, 0))),
+        np.pad(bits, ((0, n_items), (0, 0))),
+        10.0,
+        False,
+        rng,
+        np.empty((30 + n_users, 0)),
+        np.empty((40 + n_items, 0)),
+        new=new,
     )
+    chain.know(np.full(30, 25.0), Laws(10.0, variance, variance))
+    return chain, chain.centres_and_lean()[1]
+
+
+def test_new_items_have_inclinations() -> None:
+    """The number of bits varies among them as a sum of bits with a common inclination does."""
+    rng = np.random.default_rng(9)
+    for variance in (1e-6, 4.0):
+        chain, _ = newcomers(0, 2000, variance)
+        log_odds = chain.new_log_odds()
+        assert_allclose(log_odds, np.tile(log_odds[0], (2000, 1)))
+        chain.draw_items(log_odds)
+        inclined = rng.normal(0, np.sqrt(variance), (50_000, 1))
+        law = rng.random((50_000, 8)) < special.expit(log_odds[0] + inclined)
+        found, expected = chain.indicators[40:].sum(axis=1), law.sum(axis=1)
+        assert found.mean() == pytest.approx(expected.mean(), abs=0.15)
+        assert found.var() == pytest.approx(expected.var(), rel=0.12)
+
+
+def test_new_users_have_inclinations() -> None:
+    """Their PMFs differ along the lean as Dirichlet's laws around tilted centres do."""
+    rng = np.random.default_rng(10)
+    for variance in (1e-6, 0.5):
+        chain, towards = newcomers(1500, 0, variance)
+        chain.draw_users()
+        centre = np.tile(chain.centres_and_lean()[0][-1], (20_000, 1))
+        law = 10.0 * tilted(centre, rng.normal(0, np.sqrt(variance), 20_000), towards)
+        gamma = rng.gamma(np.maximum(law, LEAST_COUNT))
+        expected = (gamma / gamma.sum(axis=1, keepdims=True)) @ towards
+        found = chain.pmf[30:] @ towards
+        assert found.mean() == pytest.approx(expected.mean(), abs=0.1)
+        assert found.var() == pytest.approx(expected.var(), rel=0.15)
+
+
+@pytest.mark.parametrize("informed", [False, True])
+def test_users_and_items_of_few_ratings_are_known_by_their_inclinations(informed: bool) -> None:
+    seen, chances = biased(np.random.default_rng(4), 0.2)
     model = KolmogorovPosterior(
         12, informed=informed, n_chains=4, n_draws=40, n_samples=16, random_state=0
     ).fit(seen)

@@ -373,3 +373,11 @@ def test_what_is_learnt_along_is_the_mean_of_the_kept_draws(noisy, monkeypatch) 
 def test_every_chain_keeps_a_draw() -> None:
     with pytest.raises(ValueError, match="n_samples=1 is too few: one is kept of each of 2 chains"):
         KolmogorovPosterior(n_chains=2, n_samples=1).fit(np.eye(3))
+
+
+@pytest.mark.parametrize("concentration", [0.0, 1e-300, 1e300])
+def test_any_concentration_may_be_given(noisy, concentration: float) -> None:
+    quick = {**QUICK, "n_warmup": 2, "n_draws": 4, "random_state": 0}
+    model = KolmogorovPosterior(**quick, concentration=concentration)
+    model.fit(Observations.from_long(noisy[0], scale=(1, 5)))
+    np.testing.assert_allclose(model.pmf_.sum(axis=1), 1.0)

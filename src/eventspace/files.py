@@ -65,7 +65,10 @@ def _checked(
     try:
         return _revive_model(kind, header, arrays)
     except (KeyError, IndexError, TypeError) as error:
-        raise ValueError(f"{path} is damaged: {error!r} is missing or wrong.") from error
+        raise ValueError(
+            f"{path} is damaged, or of another version (written by {header.get('written_by')}): "
+            f"{error!r} is missing or wrong."
+        ) from error
 
 
 def _revive_model(

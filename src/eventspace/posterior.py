@@ -36,11 +36,11 @@ class KolmogorovPosterior(Average):
 
     Chains draw PMFs, indicators and each user's noise in turn from their conditional laws, with
     priors that know who rated what, and what a user, or an item, is inclined to in general; what
-    these expect is fitted anew in each sweep. The draws that
-    are kept, stacked side by side and their PMFs divided by their number, are one model with
-    ``n_events * n_samples`` events: every prediction, event and explanation of a single model
-    holds for it, word by word. Chains find different events; at the end each user's PMF is taken
-    over those of all chains together (see ``weigh``).
+    these expect is fitted anew in each sweep. The draws that are kept, stacked side by side and
+    their PMFs divided by their number, are one model with ``n_events * n_samples`` events: every
+    prediction, event and explanation of a single model holds for it, word by word. Chains find
+    different events; at the end each user's PMF is taken over those of all chains together (see
+    ``weigh``).
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ class KolmogorovPosterior(Average):
         The posterior mean of the concentration.
     user_spread_, item_spread_ : float
         How much users, and items, differ in what they are inclined to: standard deviations. An
-        item's inclination is added to the log-odds of all its bits, a user's leads the centre of
-        the PMF to the events in which much comes true.
+        item's inclination is added to the log-odds of all its bits; by a user's, the centre of the
+        PMF leans to the events in which much comes true.
     pmf_penalty_ : float
         The penalty around the mean PMF that is as strict as Dirichlet's laws, for
         :meth:`transform` where chains are not weighed, and for newcomers of :meth:`to_model`.

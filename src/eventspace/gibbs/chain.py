@@ -1,4 +1,4 @@
-"""One chain: a state of PMFs, indicators and noise, and the sweep that draws the next."""
+"""One chain: a state of PMFs, indicators, inclinations and noise; a sweep draws the next."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Chain:
         )
 
     def sweep(self) -> None:
-        """Draw indicators, noise and PMFs, each given the rest."""
+        """Draw indicators, noise and PMFs, each given the rest; before each, its prior."""
         self._draw_indicators()
         self._draw_pmfs()
 
@@ -133,8 +133,9 @@ class Chain:
         return np.tile(self.pmf[self._rated_users].mean(axis=0), (len(self.pmf), 1))
 
     def centres_and_lean(self) -> tuple[Floats, Floats]:
-        """Centres that are positive, and where they lean to by the users' inclinations."""
-        centres = np.maximum(self.centres(), LEAST_COUNT / self.concentration)
+        """Centres with the least count of each event, and where they lean to by inclinations."""
+        least = LEAST_COUNT / max(self.concentration, LEAST_COUNT)
+        centres = np.maximum(self.centres(), least)
         return centres, lean(self.indicators[self._rated_items])
 
     def pseudo_counts(self) -> Floats:

@@ -24,7 +24,7 @@ from eventspace.gibbs.priors import (
 
 Floats = NDArray[np.float64]
 
-PRIOR_STEPS = 10  # until the regressions of the bits have settled, from zero
+PRIOR_STEPS = 10  # of the regressions of the bits, from zero: few are left to go
 SWEEPS = 40  # over the new users, then over the new items
 
 

@@ -1,4 +1,8 @@
-"""What an item, or a user, is inclined to in all events alike: one number each."""
+"""What an item, or a user, is inclined to: one number each, whatever the event.
+
+An item's is added to the log-odds of all its bits. By a user's, the centre of the PMF leans to the
+events in which much comes true.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ Floats = NDArray[np.float64]
 
 VARIANCE = 0.25  # where it starts
 VARIANCE_SHAPE, VARIANCE_RATE = 1.0, 0.2  # of its inverse, a Gamma law
-MOST = 6.0  # of an inclination, as of any log-odds of a prior
+MOST = 6.0  # of an inclination, and of what else the log-odds of a prior are made of
 STEPS = 2  # Metropolis's, in a sweep
 
 
@@ -26,7 +30,7 @@ class Inclinations:
 
     @classmethod
     def none(cls, n: int, n_events: int, variance: float = VARIANCE) -> Inclinations:
-        """Nobody inclined to anything, and steps as wide as what so many events leave open."""
+        """Nobody inclined to anything yet; the more events, the less each is left open."""
         return cls(np.zeros(n), 3.0 / np.sqrt(4.0 + n_events), variance)
 
     def draw(self, log_likelihood: Callable[[Floats], Floats], rng: np.random.Generator) -> None:
@@ -47,6 +51,10 @@ class Inclinations:
         self.of_each = x
 
     def draw_variance(self, known: NDArray[np.bool_], rng: np.random.Generator) -> None:
-        """Draw the variance given the known ones: the inverse has a Gamma law by conjugacy."""
+        """Draw the variance given the known ones: the inverse has a Gamma law.
+
+        That would be so without the bound, which is left out of account. Where it matters, the
+        variance comes out smaller, and cannot run away.
+        """
         x = self.of_each[known]
         self.variance = (VARIANCE_RATE + float(x @ x) / 2) / rng.gamma(VARIANCE_SHAPE + len(x) / 2)

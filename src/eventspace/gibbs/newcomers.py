@@ -68,7 +68,7 @@ class Newcomers:
         more_items = self.new.merged.n_items - len(indicators)
         chain = Folding(
             self.new.merged,
-            CPU(Exact(), Pairwise()),
+            CPU(Exact(), Pairwise()),  # one thread: the steps share the generator
             np.pad(pmf, ((0, more_users), (0, 0))),
             np.pad(indicators.astype(np.float64), ((0, more_items), (0, 0))),
             self.laws.concentration,
