@@ -177,7 +177,8 @@ def test_mistakes_are_named(posterior) -> None:
     for options, message in (
         ({"n_events": 65}, "n_events=65 must be a whole number from 1 to 64"),
         ({"n_draws": 3}, "n_draws=3 must be a whole number of at least 4"),
-        ({"concentration": -1}, "concentration=-1 must be a finite number"),
+        ({"concentration": -1}, "concentration=-1 must be 'auto' or a finite number"),
+        ({"concentration": "x"}, "concentration='x' must be 'auto'"),
         ({"n_jobs": 0}, "n_jobs=0 must be a whole number above 0"),
     ):
         with pytest.raises(ValueError, match=message):

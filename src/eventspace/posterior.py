@@ -21,7 +21,7 @@ from eventspace.gibbs.kept import Kept, keep
 from eventspace.gibbs.newcomers import Group, Newcomers
 from eventspace.gibbs.sampler import Draws, Sampler, mean_laws
 from eventspace.observations import Observations, to_learn_from
-from eventspace.parameters import check_choice, check_number, check_whole, is_whole
+from eventspace.parameters import check_choice, check_whole, is_real, is_whole
 from eventspace.settings import checked_threads
 from eventspace.summary import Summary
 from eventspace.tables.attributes import Attributes, read_attributes
@@ -60,7 +60,7 @@ class KolmogorovPosterior(Average):
         indicators, but share their PMFs.
     n_chains : int or "auto", default "auto"
         Independent chains, each from a descent of its own. "auto": 24 for tables of less than 2,000
-        entries, where they take seconds, else 8.
+        entries, where they take less than a minute, else 8.
     n_warmup : int, default 60
         Sweeps of each chain that are thrown away.
     n_draws : int, default 90
@@ -91,7 +91,8 @@ class KolmogorovPosterior(Average):
     user_spread_, item_spread_ : float
         How much users, and items, differ in what they are inclined to: standard deviations. An
         item's inclination is added to the log-odds of all its bits; by a user's, the centre of the
-        PMF leans to the events in which much comes true.
+        PMF leans to the events in which much comes true (the log of an event's mass by so much for
+        a chance that is a quarter above the others'). The two are not to be compared.
     pmf_penalty_ : float
         The penalty around the mean PMF that is as strict as Dirichlet's laws, for
         :meth:`transform` where chains are not weighed, and for newcomers of :meth:`to_model`.
@@ -208,8 +209,11 @@ class KolmogorovPosterior(Average):
         check_whole("n_samples", self.n_samples, 1)
         check_choice("informed", self.informed, (True, False))
         check_choice("weigh", self.weigh, (True, False))
-        if self.concentration != "auto":
-            check_number("concentration", self.concentration)
+        concentration: Any = self.concentration
+        if concentration != "auto" and not (is_real(concentration) and 0 <= concentration < np.inf):
+            raise ValueError(
+                f"concentration={concentration!r} must be 'auto' or a finite number of at least 0."
+            )
 
     def _keep(self, observations: Observations, chains: list[Draws], kept: Kept) -> None:
         self._stack(observations, kept.pmfs, kept.bits, kept.n_together)
