@@ -35,6 +35,7 @@ Floats = NDArray[np.float64]
 NOISE_SHAPE = 20.0  # of the Gamma law of the users' precisions: they differ by a quarter or so
 NOISE_RATE = 0.8  # where its rate starts: a standard deviation of about 0.2
 MOST_WEIGHT = 1e20  # times any precision it is still a number in 32 bits
+LEAST_CONCENTRATION = 1e-100  # below it PMFs know of no centre anyway
 START_SHARE = 0.02  # of the mass, which is spread over all events: none is out of the question
 
 
@@ -134,7 +135,7 @@ class Chain:
 
     def centres_and_lean(self) -> tuple[Floats, Floats]:
         """Centres with the least count of each event, and where they lean to by inclinations."""
-        least = LEAST_COUNT / max(self.concentration, LEAST_COUNT)
+        least = LEAST_COUNT / max(self.concentration, LEAST_CONCENTRATION)
         centres = np.maximum(self.centres(), least)
         return centres, lean(self.indicators[self._rated_items])
 
