@@ -20,6 +20,7 @@ from eventspace.entries import (
     transpose,
 )
 from eventspace.ids import Ids
+from eventspace.invariants import check_entries, check_ids
 from eventspace.progress import bar
 from eventspace.tables import columns as cols
 from eventspace.tables import scale as units
@@ -179,6 +180,25 @@ class Observations:
             read = cols.from_sparse if sparse.issparse(data) else cols.from_array
             columns = read(data, weight, known)
         return _build(columns, units.checked_option(scale), duplicates)
+
+    @classmethod
+    def of_parts(
+        cls, user_ids: Ids, item_ids: Ids, by_user: Entries, scale: units.Scale, library: str
+    ) -> Observations:
+        """Observations of entries in order, as a file or a pickle has them; all of it is checked.
+
+        ``by_user`` has a row for each user, sorted by item, with values in [0, 1].
+        """
+        check_ids(user_ids, "user")
+        check_ids(item_ids, "item")
+        check_entries(by_user, len(user_ids), len(item_ids))
+        by_item = transpose(by_user, len(item_ids))
+        return cls(user_ids, item_ids, by_user, by_item, scale, library)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """One order only, which is checked when it is read: the other follows from it."""
+        parts = (self.user_ids, self.item_ids, self.by_user, self.scale, self.library)
+        return Observations.of_parts, parts
 
     @property
     def n_users(self) -> int:

@@ -17,6 +17,20 @@ INDICATORS = ("free", "shared", "one-hot")
 def checked_engine(model: Any) -> CPU:
     """The engine for a model's parameters; a bad one is refused with what is allowed."""
     check_whole("n_events", model.n_events, 1, WORD)
+    check_settings(model)
+    kind = Shared if model.indicators == "shared" else CPU
+    return kind(
+        indicator_solver(model),
+        _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS),
+        float(model.indicator_penalty),
+        float(model.pmf_penalty),
+        checked_threads(model),
+    )
+
+
+def check_settings(model: Any) -> None:
+    """Refuse a bad parameter of a model, which may have any number of events."""
+    check_whole("n_events", model.n_events, 1)
     check_whole("n_iter", model.n_iter, 1)
     if model.n_init != "auto" and not (is_whole(model.n_init) and model.n_init >= 1):
         raise ValueError(f"n_init={model.n_init!r} must be 'auto' or a whole number of at least 1.")
@@ -30,14 +44,9 @@ def checked_engine(model: Any) -> CPU:
             "'free', 'shared' or 'one-hot'. Given sets belong to fit(table, indicators=...)."
         )
     check_choice("indicators", model.indicators, INDICATORS)
-    kind = Shared if model.indicators == "shared" else CPU
-    return kind(
-        indicator_solver(model),
-        _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS),
-        float(model.indicator_penalty),
-        float(model.pmf_penalty),
-        checked_threads(model),
-    )
+    indicator_solver(model)
+    _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS)
+    checked_threads(model)
 
 
 def check_allowed(kind: str, indicators: Any) -> None:
