@@ -17,7 +17,7 @@ from eventspace import indicators, pmf, storage
 from eventspace.entries import Entries
 from eventspace.ids import Ids
 from eventspace.invariants import ARRAYS, NUMBERS, InvariantError, check_fit
-from eventspace.observations import Observations
+from eventspace.observations import checked_observations
 from eventspace.tables.scale import Scale
 
 Model = TypeVar("Model")
@@ -51,16 +51,15 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write parameters, fitted arrays, ids, scale and observations."""
     check_fitted(model)
     seen = model.observations_
-    numbers = {name: _plain(value) for name, value in _saved(model, model._SAVED_NUMBERS).items()}
     header = {
         "model": type(model).__name__,
         "written_by": eventspace.__version__,
         "parameters": {name: _plain(value) for name, value in model.get_params().items()},
         "scale": list(seen.scale),
         "library": seen.library,
-        **{name: None if _is_nan(value) else value for name, value in numbers.items()},
+        **_numbers(model),
     }
-    arrays = _saved(model, model._SAVED_ARRAYS)
+    arrays = _arrays(model)
     arrays |= {"user_ids": seen.user_ids.values, "item_ids": seen.item_ids.values}
     arrays |= {f"by_user_{name}": array for name, array in seen.by_user._asdict().items()}
     _parameters(header["parameters"])  # what could not be read again is not written
@@ -70,19 +69,25 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 def check_fitted(model: Any) -> None:
     """Refuse a fitted model of ours whose parts do not go together, as one from a pickle may be."""
     seen = model.observations_
-    numbers = _saved(model, model._SAVED_NUMBERS)
-    known = {name: _plain(value) for name, value in numbers.items() if not _is_nan(value)}
-    check_fit(_saved(model, model._SAVED_ARRAYS), known, seen.n_users, seen.n_items)
+    check_fit(_arrays(model), _numbers(model), seen.n_users, seen.n_items)
     if not seen.n_observed:
         raise InvariantError("nothing is observed")
 
 
-def _saved(model: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name.rstrip("_"): getattr(model, name) for name in names}
+def _arrays(model: Any) -> dict[str, Any]:
+    """The arrays of a fit, by the names that they have in a file."""
+    return {name.rstrip("_"): getattr(model, name) for name in model._SAVED_ARRAYS}
 
 
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+def _numbers(model: Any) -> dict[str, Any]:
+    """The numbers of a fit likewise; one that is not known is none."""
+    numbers = {name.rstrip("_"): _plain(getattr(model, name)) for name in model._SAVED_NUMBERS}
+    return {name: _or_none(name, value) for name, value in numbers.items()}
+
+
+def _or_none(name: str, value: Any) -> Any:
+    unknown = isinstance(value, float) and math.isnan(value) and NUMBERS[name].none
+    return None if unknown else value
 
 
 def load_model(kind: type[Model], path: str | os.PathLike[str]) -> Model:
@@ -104,10 +109,10 @@ def _loaded(path: str | os.PathLike[str], kinds: Mapping[str, Any]) -> Any:
             raise storage.StorageError(f"holds a {held}{asked}")
         kind = kinds[name]
         header = _checked_header(kind, stored.header)
-        return _revived(kind, header, _arrays(kind, stored))
+        return _revived(kind, header, _read_arrays(kind, stored))
 
 
-def _arrays(kind: Any, stored: storage.Stored) -> dict[str, NDArray[Any]]:
+def _read_arrays(kind: Any, stored: storage.Stored) -> dict[str, NDArray[Any]]:
     names = [name.rstrip("_") for name in kind._SAVED_ARRAYS]
     objects = [name for name in names if ARRAYS[name].dtype == "object"]
     entries = [f"by_user_{name}" for name in Entries._fields]
@@ -131,12 +136,11 @@ def _checked_header(kind: Any, header: dict[str, Any]) -> dict[str, Any]:
         raise InvariantError(f"its scale is {scale!r:.60}")
     if header["library"] not in LIBRARIES:
         raise InvariantError(f"its library is {header['library']!r:.60}")
-    # version 1 wrote NaN for what is not known
-    return header | {name: None if _is_nan(header[name]) else header[name] for name in numbers}
+    return header | {name: _or_none(name, header[name]) for name in numbers}  # version 1 wrote NaN
 
 
 def _revived(kind: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
-    ids = [Ids(arrays[name]) for name in ID_ARRAYS]
+    user_ids, item_ids = Ids(arrays["user_ids"]), Ids(arrays["item_ids"])
     by_user = Entries(*(arrays[f"by_user_{name}"] for name in Entries._fields))
     saved = {name.rstrip("_"): name for name in (*kind._SAVED_ARRAYS, *kind._SAVED_NUMBERS)}
     numbers = {name: header[name] for name in saved if name in NUMBERS}
@@ -147,10 +151,10 @@ def _revived(kind: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any
         setattr(model, saved[name], value)
     if "held_out_error" in numbers and numbers["held_out_error"] is None:
         model.held_out_error_ = math.nan
-    model.observations_ = Observations.of_parts(
-        *ids, by_user, _scale(header["scale"]), _library(header["library"])
+    model.observations_ = checked_observations(
+        user_ids, item_ids, by_user, _scale(header["scale"]), _library(header["library"])
     )
-    model.n_features_in_ = len(ids[1])
+    model.n_features_in_ = len(item_ids)
     check_fitted(model)
     return model
 

@@ -241,7 +241,7 @@ def checked_parts(
     pmf: Any, indicators: Any, observations: Observations
 ) -> tuple[Floats, NDArray[Any]]:
     """Given PMFs and indicators as arrays, of the shape that the observations want."""
-    theta, psi = np.array(pmf, dtype=np.float64), np.array(indicators)
+    theta, psi = np.array(pmf, dtype=np.float64, order="C"), np.array(indicators)
     for name, part, rows in (
         ("pmf", theta, observations.n_users),
         ("indicators", psi, observations.n_items),

@@ -129,10 +129,11 @@ def decoded(element: Any) -> Any:
     if not isinstance(element, list):
         return element
     name, content = element if len(element) == 2 else (None, None)
-    if not isinstance(content, list if name in _OF_PARTS else str):
+    kind: type = list if name in _OF_PARTS else str
+    if not isinstance(content, kind):
         raise ValueError("an id is a JSON array that is none of ours")
     try:
-        found = _timestamp(content) if name == "timestamp" else _DECODE[name](content)
+        found = _timestamp(content) if name == "timestamp" else _DECODE[str(name)](content)
         same = name in _OF_PARTS or encoded(found)[1] == content
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"an id is spelt {element!r:.60}") from error
@@ -141,7 +142,7 @@ def decoded(element: Any) -> Any:
     return found
 
 
-def _timestamp(text: str) -> Any:
+def _timestamp(text: Any) -> Any:
     import pandas as pd
 
     return pd.Timestamp(text)
