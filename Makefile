@@ -34,7 +34,7 @@ $(VENV)/bench: $(VENV)/installed
 	touch $@
 
 bench: $(VENV)/bench
-	for name in start_up paper_split indicator_step fit order rules page command_line \
+	for name in start_up opening paper_split indicator_step fit order rules page command_line \
 	  accuracy accuracy_movielens accuracy_shapes accuracy_time; do \
 	  $(BIN)/python -m benchmarks.$$name || exit 1; done
 

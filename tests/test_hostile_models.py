@@ -93,9 +93,9 @@ ARRAYS: list[tuple[str, Callable[[np.ndarray], Any], str]] = [
     ("by_user_value", set_at(3, 1.5), "value 1.5 of row 1 is not from 0 to 1"),
     ("by_user_weight", set_at(3, -1.0), "weight -1.0 of row 1 is not above zero"),
     ("by_user_weight", set_at(3, np.inf), "weight inf of row 1 is not above zero"),
-    ("pmf", set_at((0, 0), np.nan), "pmf has numbers beyond|row 0 of pmf"),
-    ("pmf", lambda a: a * 2, "pmf has numbers beyond|row 0 of pmf is no distribution"),
-    ("pmf", set_at((1, slice(3)), [-0.5, 0.5, 1.0]), "pmf has numbers beyond"),
+    ("pmf", set_at((0, 0), np.nan), "row 0 of pmf is no distribution"),
+    ("pmf", lambda a: a * 2, "row 0 of pmf is no distribution"),
+    ("pmf", set_at((1, slice(3)), [-0.5, 0.5, 1.0]), "row 1 of pmf is no distribution"),
     ("pmf", set_at((2, slice(3)), [0.5, 0.5, 0.5]), "row 2 of pmf is no distribution"),
     ("pmf", lambda a: a[:, :0], r"pmf has the shape \(3, 0\)"),
     ("pmf", lambda a: a.astype(np.float32), "pmf is no users x events array of float64"),
@@ -342,7 +342,7 @@ def test_averages_that_do_not_go_together(averaged, tmp_path) -> None:
         ("cost", lambda a: a[:, :2], "fewer than four|watched has the shape"),
         ("watched", lambda a: a[:, :, :0], "nothing of them was watched"),
         ("user_attributes", lambda a: np.ones((80, 2)), "user_attribute"),
-        ("pmf", lambda a: a * np.r_[2.0, np.zeros(a.shape[1] - 1)], "is no distribution|beyond"),
+        ("pmf", lambda a: a * np.r_[2.0, np.zeros(a.shape[1] - 1)], "is no distribution"),
     ]
     for name, change, reason in changes:
         path.write_bytes(averaged)

@@ -54,7 +54,7 @@ class Number(NamedTuple):
 
 
 ARRAYS = {
-    "pmf": Array("float64", ("users", "events"), 0.0, 1.0 + PMF_SLACK),
+    "pmf": Array("float64", ("users", "events"), 0.0, 1.0),
     "codes": Array("uint64", ("items", "words"), 0.0),
     "history": Array("float64", ("iterations",)),
     "proved": Array("bool", ("items",)),
@@ -226,7 +226,7 @@ def _check_array(name: str, array: NDArray[Any], axes: dict[str, int]) -> None:
         if not all(isinstance(word, str) and len(word) < MOST_NAME for word in array):
             raise InvariantError(f"{name} are not all text")
         return
-    if rule.dtype != "float64" or not array.size:
+    if rule.dtype != "float64" or not array.size or name == "pmf":  # its rows are looked at as such
         return
     low, high = (np.fmin, np.fmax) if rule.unknown else (np.minimum, np.maximum)
     least, most = float(low.reduce(array, axis=None)), float(high.reduce(array, axis=None))
@@ -240,7 +240,9 @@ def simplex_flaws(pmf: NDArray[np.float64], n_samples: int = 1) -> NDArray[np.in
     """The rows that are no distributions over the events of each sample, up to rounding."""
     n_users, n_events = pmf.shape
     sums = pmf.reshape(n_users, n_samples, n_events // n_samples).sum(axis=2) * n_samples
-    fine = (np.abs(sums - 1.0) <= PMF_SLACK).all(axis=1) & (pmf.min(axis=1) >= 0.0)
+    fine = (np.abs(sums - 1.0) <= PMF_SLACK).all(axis=1)
+    if pmf.size and not np.minimum.reduce(pmf, axis=None) >= 0.0:  # row by row only where need be
+        fine &= pmf.min(axis=1) >= 0.0
     return np.flatnonzero(~fine)
 
 
