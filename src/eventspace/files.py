@@ -81,8 +81,11 @@ def _arrays(model: Any) -> dict[str, Any]:
 
 def _numbers(model: Any) -> dict[str, Any]:
     """The numbers of a fit likewise; one that is not known is none."""
-    numbers = {name.rstrip("_"): _plain(getattr(model, name)) for name in model._SAVED_NUMBERS}
-    return {name: _or_none(name, value) for name, value in numbers.items()}
+    found = {}
+    for attribute in model._SAVED_NUMBERS:
+        name, value = attribute.rstrip("_"), getattr(model, attribute)
+        found[name] = _or_none(name, value.item() if isinstance(value, np.generic) else value)
+    return found
 
 
 def _or_none(name: str, value: Any) -> Any:

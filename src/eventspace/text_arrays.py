@@ -31,7 +31,7 @@ def spelt(objects: NDArray[np.object_]) -> Spelt:
     """The objects as texts; an error names the first that cannot be spelt."""
     plain = all(type(element) is str for element in objects)
     if plain:
-        texts = [text.encode("utf-8", "surrogatepass") for text in objects]
+        texts = [text.encode() for text in objects]
     else:
         texts = [json.dumps(encoded(element)).encode() for element in objects]
         long = next((k for k, text in enumerate(texts) if len(text) > MOST_JSON), None)
@@ -59,11 +59,7 @@ def read_spelt(stored: Spelt) -> NDArray[np.object_]:
     # ASCII is cut as text, which is quicker
     ascii_text = whole.decode("ascii") if whole.isascii() else None
     for k, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        text = (
-            whole[start:end].decode("utf-8", "surrogatepass")
-            if ascii_text is None
-            else ascii_text[start:end]
-        )
+        text = whole[start:end].decode() if ascii_text is None else ascii_text[start:end]
         objects[k] = decoded(strict_json(text)) if as_json else text
     return objects
 
@@ -126,6 +122,8 @@ def decoded(element: Any) -> Any:
     """The object that :func:`encoded` was given; whatever is wrong is a ValueError."""
     if isinstance(element, dict):
         raise ValueError("an id is a JSON object")
+    if isinstance(element, str):
+        element.encode()  # half of a pair of surrogates is no text: nothing can write it down
     if not isinstance(element, list):
         return element
     name, content = element if len(element) == 2 else (None, None)
