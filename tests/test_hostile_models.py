@@ -83,6 +83,7 @@ ARRAYS: list[tuple[str, Callable[[np.ndarray], Any], str]] = [
     ("codes", lambda a: a | np.uint64(1 << 3), "codes have events beyond the 3 that there are"),
     ("codes", lambda a: a.astype(np.int64), "codes is no items x words array of uint64"),
     ("proved", lambda a: a[:1], "proved has the shape"),
+    ("history", lambda a: a[:0], "history is empty"),
     ("gap", set_at(0, np.nan), "gap has numbers beyond"),
     ("history", set_at(0, np.inf), "history has numbers beyond"),
     # what gave nonsense
@@ -138,6 +139,7 @@ HEADERS: list[tuple[dict[str, Any], str]] = [
     ({"parameters": []}, "with which parameters"),
     ({"parameters": {"n_events": [3]}}, r"n_events is \[3\]"),
     ({"parameters": {"n_events": -3}}, "n_events=-3 must be a whole number"),
+    ({"parameters": {"n_events": 100}}, "n_events=100 must be a whole number from 1 to 64"),
     ({"parameters": {"evil": 1}}, "unexpected keyword argument 'evil'"),
     ({"parameters": {"n_jobs": 10**9}}, "n_jobs is 1000000000: a file may ask for 1024 at most"),
     (

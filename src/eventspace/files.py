@@ -149,7 +149,6 @@ def _revived(kind: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any
     numbers = {name: header[name] for name in saved if name in NUMBERS}
     fitted = {name: arrays[name] for name in saved if name in ARRAYS}
     model = kind(**_parameters(header["parameters"]))
-    model._check_parameters()
     for name, value in {**fitted, **numbers}.items():
         setattr(model, saved[name], value)
     if "held_out_error" in numbers and numbers["held_out_error"] is None:
@@ -159,6 +158,7 @@ def _revived(kind: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any
     )
     model.n_features_in_ = len(item_ids)
     check_fitted(model)
+    model._check_parameters()
     return model
 
 

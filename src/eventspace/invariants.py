@@ -211,6 +211,8 @@ def check_fit(
         raise InvariantError(f"row {int(wrong[0])} of pmf is no distribution")
     if n_events % WORD and (arrays["codes"][:, -1] >> np.uint64(n_events % WORD)).any():
         raise InvariantError(f"codes have events beyond the {n_events:,} that there are")
+    if "history" in arrays and not arrays["history"].size:
+        raise InvariantError("history is empty")
     if "n_samples" in numbers:
         _check_samples(arrays, n_events // n_samples, n_samples, int(numbers["n_together"]))
 

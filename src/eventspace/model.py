@@ -317,7 +317,8 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         return given_indicators(engine) if self.indicators == "shared" else engine
 
     def _check_parameters(self) -> None:
-        settings.check_settings(self)
+        """Those of a fitted model: one of given parts may have any number of events."""
+        settings.check_settings(self, max(WORD, self.pmf_.shape[1]))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
