@@ -1,0 +1,186 @@
+"""The runner: workers for a target, a table of how the cases ended, a folder with the findings."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.fuzz.judge import FINE, Kind
+from tests.fuzz.targets import NAMES, target
+from tests.fuzz.worker import Board, Job
+
+ROOT = Path(__file__).parents[2]
+FINDINGS = ROOT / "build" / "fuzz"
+PATIENCE = 10.0  # seconds that a case may take
+SHOWN = 60  # sorts of findings in the table
+
+
+class Outcome(NamedTuple):
+    """How many cases ended how, and what was found: lines as the workers wrote them."""
+
+    counts: dict[Kind, int]
+    findings: list[dict[str, Any]]
+    seconds: float
+
+    @property
+    def cases(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def fine(self) -> bool:
+        return sum(self.counts[kind] for kind in FINE) == self.cases
+
+    def table(self) -> str:
+        lines = [f"{n:>10,}  {kind.value}" for kind, n in self.counts.items()]
+        rate = self.cases / max(self.seconds, 1e-9)
+        lines.append(f"{self.cases:>10,}  cases in {self.seconds:,.0f} s, {rate:,.0f} a second")
+        sorts = Counter((line["kind"], line["where"]) for line in self.findings)
+        first = {(line["kind"], line["where"]): line for line in reversed(self.findings)}
+        for (kind, where), n in sorts.most_common(SHOWN):
+            example = first[kind, where]
+            lines.append(f"{n:>8,} x {kind}: {where}")
+            lines.append(f"           case {example['case']}: {example['what'][:150]}")
+        if len(sorts) > SHOWN:
+            lines.append(f"{len(sorts) - SHOWN:,} more sorts of findings.")
+        return "\n".join(lines)
+
+
+def run(
+    name: str,
+    *,
+    cases: int,
+    seed: int = 1,
+    workers: int = 1,
+    seconds: float | None = None,
+    first: int = 0,
+    patience: float = PATIENCE,
+    findings: Path = FINDINGS,
+    quiet: bool = True,
+) -> Outcome:
+    """Run cases ``first`` to ``first + cases`` of a target, for so many seconds at most."""
+    shutil.rmtree(findings / name, ignore_errors=True)
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(
+        prefix="eventspace-fuzz-", dir=memory if memory.is_dir() else None
+    ) as scratch:
+        started = time.time()
+        deadline = float("inf") if seconds is None else started + seconds
+        jobs = [
+            Job(
+                *(name, seed, first + k, workers, first + cases, deadline, patience),
+                *(scratch, str(findings / name)),
+            )
+            for k in range(min(workers, cases))
+        ]
+        _prepare(name, Path(scratch), jobs)
+        running = [_started(job) for job in jobs]
+        try:
+            _wait(running, jobs, quiet)
+        finally:
+            for process in running:
+                process.kill()
+                process.wait()
+        boards = [Board(Path(scratch) / f"board-{job.first}") for job in jobs]
+        counts = Counter[Kind]()
+        for board in boards:
+            counts.update(board.counts)
+        failed = [process.args for process in running if process.returncode]
+        if failed:
+            raise RuntimeError(f"A worker failed: {failed[0]}")
+        return Outcome(
+            {kind: counts[kind] for kind in Kind}, _lines(findings / name), time.time() - started
+        )
+
+
+def _prepare(name: str, scratch: Path, jobs: list[Job]) -> None:
+    """Make once what every worker reads."""
+    if name == "models":
+        from tests.fuzz import models
+
+        for file in models.save_all(scratch / "models"):
+            for job in jobs:
+                folder = scratch / f"worker-{job.first}" / "models"
+                folder.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, folder)
+                (folder / "done").touch()
+
+
+def _started(job: Job) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.fuzz.worker", json.dumps(job)],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def environment() -> dict[str, str]:
+    """That of the workers: one thread each; checked kernels have a cache of their own.
+
+    numba's cache does not know whether a kernel checks its bounds, and would give those that do not.
+    """
+    given = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(["src", *sys.path])}
+    if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0"):
+        given["NUMBA_CACHE_DIR"] = str(ROOT / "build" / "numba-boundscheck")
+    return {**os.environ, **given}
+
+
+def _wait(running: list[subprocess.Popen[bytes]], jobs: list[Job], quiet: bool) -> None:
+    told = time.time()
+    while any(process.poll() is None for process in running):
+        time.sleep(0.05)
+        if not quiet and time.time() - told > 30:
+            told = time.time()
+            boards = [Path(job.scratch) / f"board-{job.first}" for job in jobs]
+            counts = [Board(path).counts for path in boards if path.exists()]
+            done = sum(sum(count.values()) for count in counts)
+            bad = done - sum(count[kind] for count in counts for kind in FINE)
+            print(f"{done:,} cases, {bad:,} findings", file=sys.stderr, flush=True)
+
+
+def _lines(folder: Path) -> list[dict[str, Any]]:
+    return [
+        json.loads(line)
+        for log in sorted(folder.glob("findings-*.jsonl"))
+        for line in log.read_text().splitlines()
+    ]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command ``python -m tests.fuzz``."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("target", choices=NAMES)
+    parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seconds", type=float, help="stop after so long")
+    parser.add_argument("--file", type=Path, help="judge the bytes of this file only")
+    given = parser.parse_args(arguments)
+    if given.file:
+        with tempfile.TemporaryDirectory() as scratch:
+            verdict = target(given.target, Path(scratch))(given.file.read_bytes())
+        print(verdict.kind.value, verdict.where, verdict.detail, sep="\n")
+        return 0 if verdict.fine else 1
+    outcome = run(
+        *(given.target,),
+        cases=given.cases,
+        seed=given.seed,
+        workers=given.workers,
+        seconds=given.seconds,
+        first=given.first,
+        quiet=False,
+    )
+    print(outcome.table())
+    if not outcome.fine:
+        print(f"The findings are in {FINDINGS / given.target}.")
+    return 0 if outcome.fine else 1

@@ -1,0 +1,48 @@
+"""A target that does what a fuzzer is to notice, for the tests of the harness."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import numpy as np
+
+from tests.fuzz.judge import Kind, NonsenseError, Verdict, demand_chances
+from tests.fuzz.mutations import Case
+
+# Cases by their numbers; all others are fine.
+CRASH, ABORT, HANG, MEMORY, NONSENSE, LEAK = 3, 5, 7, 11, 13, 17
+MEGABYTES = 300
+
+
+class TrialTarget:
+    """Case 3 crashes, case 7 hangs, and so on."""
+
+    def __init__(self, name: str) -> None:
+        self.kept: list[object] = []
+
+    def warm_up(self) -> None:
+        pass
+
+    def case(self, seed: int, number: int) -> Case:
+        return Case(f"{number}".encode(), f"trial {number}")
+
+    def __call__(self, content: bytes, number: int = 0) -> Verdict:
+        number = int(content)
+        if number == CRASH:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if number == ABORT:
+            os.abort()
+        if number == HANG:
+            time.sleep(3600)
+        if number == MEMORY:
+            np.ones(MEGABYTES << 17).sum()
+        if number == NONSENSE:
+            try:
+                demand_chances([0.5, np.nan], "trial")
+            except NonsenseError as error:
+                return Verdict(Kind.NONSENSE, "trial", str(error))
+        if number == LEAK:
+            raise KeyError("an exception that no judge has caught")
+        return Verdict(Kind.REFUSED)
