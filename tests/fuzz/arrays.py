@@ -14,21 +14,27 @@ from tests.fuzz.archive import Archive
 from tests.fuzz.surgery import Mutation
 
 DESCRS = (
-    "'|O'", "'<f8'", "'>f8'", "'<f4'", "'>f4'", "'<f2'", "'<f16'", "'<i8'", "'>i8'", "'<i4'", "'>i4'",
-    "'|i1'", "'|u1'", "'|b1'", "'<u8'", "'>u8'", "'<u4'", "'<c16'", "'<U0'", "'<U1'", "'<U5'", "'|S0'",
-    "'|S3'", "'|V0'", "'|V8'", "'<M8[ns]'", "'<M8'", "'<m8[s]'", "[('a', '<f8')]", "[('a', '|O')]",
-    "[('a', '<f8', (2,))]", "[]", "'<U1000000000'", "'|V4000000000'", "'nonsense'", "None", "8", "''",
-    "('<f8', (3,))", "[('a', [('b', '<i4')])]", "'<f8' + ''", "'O8'", "'\\x1b[31m'",
+    "'|O'", "'<f8'", "'>f8'", "'<f4'", "'>f4'", "'<f2'", "'<f16'", "'<i8'", "'>i8'", "'<i4'",
+    "'>i4'", "'|i1'", "'|u1'", "'|b1'", "'<u8'", "'>u8'", "'<u4'", "'<c16'", "'<U0'", "'<U1'",
+    "'<U5'", "'|S0'", "'|S3'", "'|V0'", "'|V8'", "'<M8[ns]'", "'<M8'", "'<m8[s]'",
+    "[('a', '<f8')]", "[('a', '|O')]", "[('a', '<f8', (2,))]", "[]", "'<U1000000000'",
+    "'|V4000000000'", "'nonsense'", "None", "8", "''", "('<f8', (3,))", "[('a', [('b', '<i4')])]",
+    "'<f8' + ''", "'O8'", "'\\x1b[31m'",
 )  # fmt: skip
 SHAPES = (
-    "()", "(0,)", "(1,)", "(-1,)", "(10000000000,)", "(1099511627776,)", "(0, 10000000000)", "(3, -2)",
-    "(4611686018427387904, 4)", "(9223372036854775807,)", "(18446744073709551616,)", "None", "'x'",
-    "(1.5,)", "(True,)", "(None,)", "[3]", "(2, 2, 2)", "(1,) * 3", "(" + "1, " * 40 + ")", "5",
-    "(-9223372036854775808,)", "(10000000000, 0)", "(1000000, 1000000, 1000000)",
+    "()", "(0,)", "(1,)", "(-1,)", "(10000000000,)", "(1099511627776,)", "(0, 10000000000)",
+    "(3, -2)", "(4611686018427387904, 4)", "(9223372036854775807,)", "(18446744073709551616,)",
+    "None", "'x'", "(1.5,)", "(True,)", "(None,)", "[3]", "(2, 2, 2)", "(1,) * 3",
+    "(" + "1, " * 40 + ")", "5", "(-9223372036854775808,)", "(10000000000, 0)",
+    "(1000000, 1000000, 1000000)",
 )  # fmt: skip
 NUMBERS = (
     *(np.nan, np.inf, -np.inf, -1.0, -1e-3, -0.0, 1 + 1e-3, 2.0, 1e300, -1e300, 1e-320, 0.0, 1.0),
     *(0.5, 1e10, 3.4e38, 1e-9),
+)
+ARRANGEMENTS = (
+    *("permuted", "reversed", "shorter", "longer", "cast", "scaled", "flat", "empty", "repeated"),
+    *("transposed", "negated", "shifted"),
 )
 WHOLE = (-1, 0, 1, 2, 7, 63, 64, 100, 10**5, 2**31 - 1, -(2**31), 2**62, -(2**63), 2**63 - 1)
 
@@ -154,7 +160,9 @@ def values(rng: Random, archive: Archive) -> str:
         else:
             return ""
     _put(archive, k, flat.reshape(array.shape))
-    return f"{archive.members[k].key}[{at[0]}] = {new!r}{f' and {len(at) - 1} more' * (len(at) > 1)}"
+    return (
+        f"{archive.members[k].key}[{at[0]}] = {new!r}{f' and {len(at) - 1} more' * (len(at) > 1)}"
+    )
 
 
 def arrangement(rng: Random, archive: Archive) -> str:
@@ -163,10 +171,7 @@ def arrangement(rng: Random, archive: Archive) -> str:
     if found is None:
         return ""
     k, array = found
-    kind = rng.choice(
-        ["permuted", "reversed", "shorter", "longer", "cast", "scaled", "flat", "empty", "repeated"]
-        + ["transposed", "negated", "shifted"]
-    )
+    kind = rng.choice(ARRANGEMENTS)
     rows = np.arange(len(array)) if array.ndim else np.arange(0)
     with np.errstate(all="ignore"):
         if kind == "permuted" and array.size > 1:
@@ -178,7 +183,9 @@ def arrangement(rng: Random, archive: Archive) -> str:
         elif kind == "longer" and array.ndim and len(array):
             array = np.concatenate([array] + [array[-1:]] * rng.choice([1, 1, 3, 1000]))
         elif kind == "cast":
-            to = rng.choice(["f8", "f4", "f2", "i8", "i4", "i2", "u8", "u1", "?", ">f8", ">i8", "c8"])
+            to = rng.choice(
+                ["f8", "f4", "f2", "i8", "i4", "i2", "u8", "u1", "?", ">f8", ">i8", "c8"]
+            )
             array = array.astype(to) if array.dtype.kind in "fiub" else array
             kind += f" to {to}"
         elif kind == "scaled" and array.dtype.kind in "fiu":

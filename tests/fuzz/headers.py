@@ -10,11 +10,12 @@ from tests.fuzz.archive import Archive
 from tests.fuzz.surgery import Mutation
 
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, 1, -1, 2, 65, 64, 10**9, 10**12, 2**63, -(2**63), 2**64, 10**400, 1e308, -1e308,
-    float("nan"), float("inf"), -float("inf"), 0.5, 1e-320, "", "auto", "x", "\0", "\x1b[31mred\x1b[0m",
-    "\u202e", "\ud800", "a\nb", "x" * 5000, [], {}, [[]], [None], [5, 1], [1, 1], [0, float("inf")],
-    {"solver": "Exact"}, {"a": {"b": []}}, "1", [1, 2, 3], ["tuple", []], "0" * 50, [float("nan"), 1],
-    [0, 1e-320], [-1e308, 1e308], ["0", "1"], [True, False], "polars", "pyarrow", "os", "__class__",
+    None, True, False, 0, 1, -1, 2, 65, 64, 10**9, 10**12, 2**63, -(2**63), 2**64, 10**400, 1e308,
+    -1e308, float("nan"), float("inf"), -float("inf"), 0.5, 1e-320, "", "auto", "x", "\0",
+    "\x1b[31mred\x1b[0m", "\u202e", "\ud800", "a\nb", "x" * 5000, [], {}, [[]], [None], [5, 1],
+    [1, 1], [0, float("inf")], {"solver": "Exact"}, {"a": {"b": []}}, "1", [1, 2, 3],
+    ["tuple", []], "0" * 50, [float("nan"), 1], [0, 1e-320], [-1e308, 1e308], ["0", "1"],
+    [True, False], "polars", "pyarrow", "os", "__class__",
 )  # fmt: skip
 MODELS = (
     *("KolmogorovModel", "KolmogorovEnsemble", "KolmogorovPosterior", "Observations", "datasets"),
@@ -27,17 +28,19 @@ SOLVERS: tuple[dict[str, Any], ...] = (
     {"solver": "Pairwise", "tol": float("nan")}, {"solver": "Pairwise", "n_iter": 10**12},
     {"solver": "Pairwise"}, {"solver": "os"}, {"solver": None}, {"solver": []}, {"n_starts": 3},
     {"solver": "Local", "n_starts": "3"}, {"solver": "Local", "__class__": 1}, {"solver": "SDR"},
-    {"solver": "OneHot"}, {"solver": "Local", "n_starts": -5}, {"solver": "Local", "n_starts": 0.5},
-    {"solver": "FrankWolfe", "tol": -1.0}, {"solver": "FrankWolfe", "step": "jaggi"},
+    {"solver": "OneHot"}, {"solver": "Local", "n_starts": -5},
+    {"solver": "Local", "n_starts": 0.5}, {"solver": "FrankWolfe", "tol": -1.0},
+    {"solver": "FrankWolfe", "step": "jaggi"},
 )  # fmt: skip
 IDS: tuple[Any, ...] = (
-    None, float("nan"), float("inf"), True, 1, 1.0, "1", "", "\0", "\ud800", "\udfff\ud800", "\x1b[2J",
-    "</script><script>alert(1)</script>", "a\r\nb", "\u2028", "x" * 3000, 10**400, 2**63, -0.0, [], {},
-    ["tuple", [1, 2]], ["tuple", [["tuple", [["tuple", []]]]]], ["frozenset", [1, 1]], ["bytes", "zz"],
-    ["bytes", "00"], ["date", "x"], ["date", "2020-01-01"], ["datetime", "2020-13-01"], ["uuid", "x"],
-    ["decimal", "NaN"], ["decimal", "sNaN"], ["decimal", "1e999999999"], ["timestamp", "x"],
-    ["timestamp", "NaT"], ["timestamp", "2020"], ["nothing", 1], ["tuple"], ["a", "b", "c"], [1, 2],
-    ["tuple", "ab"], ["tuple", None], ["frozenset", [[]]], {"a": 1}, ["bytes", 5], [None, None],
+    None, float("nan"), float("inf"), True, 1, 1.0, "1", "", "\0", "\ud800", "\udfff\ud800",
+    "\x1b[2J", "</script><script>alert(1)</script>", "a\r\nb", "\u2028", "x" * 3000, 10**400,
+    2**63, -0.0, [], {}, ["tuple", [1, 2]], ["tuple", [["tuple", [["tuple", []]]]]],
+    ["frozenset", [1, 1]], ["bytes", "zz"], ["bytes", "00"], ["date", "x"],
+    ["date", "2020-01-01"], ["datetime", "2020-13-01"], ["uuid", "x"], ["decimal", "NaN"],
+    ["decimal", "sNaN"], ["decimal", "1e999999999"], ["timestamp", "x"], ["timestamp", "NaT"],
+    ["timestamp", "2020"], ["nothing", 1], ["tuple"], ["a", "b", "c"], [1, 2], ["tuple", "ab"],
+    ["tuple", None], ["frozenset", [[]]], {"a": 1}, ["bytes", 5], [None, None],
     ["tuple", [["frozenset", [["tuple", [1]]]]]], ["decimal", "1" * 5000], 0.1, "é", "e\u0301",
 )  # fmt: skip
 
@@ -109,7 +112,9 @@ def keys(rng: Random, archive: Archive) -> str:
     if kind == "dropped":
         del holder[key]
     elif kind == "added":
-        key = rng.choice(["x", "", "__class__", "self", "random_state", "n_models", "\x1b", "1" * 99])
+        key = rng.choice(
+            ["x", "", "__class__", "self", "random_state", "n_models", "\x1b", "1" * 99]
+        )
         holder[key] = rng.choice(VALUES)
     elif kind == "renamed":
         holder[rng.choice(["x", key.upper(), key + "_", "\ud800"])] = holder.pop(key)
@@ -138,7 +143,9 @@ def text(rng: Random, archive: Archive) -> str:
         n = rng.choice([900, 5000, 100_000])
         content = content[:-1] + b', "x": ' + b'{"a":' * n + b"1" + b"}" * n + b"}"
     elif kind == "utf-16":
-        content = content.decode("utf-8", "replace").encode(rng.choice(["utf-16", "utf-32", "utf-7"]))
+        content = content.decode("utf-8", "replace").encode(
+            rng.choice(["utf-16", "utf-32", "utf-7"])
+        )
     elif kind == "bom":
         content = b"\xef\xbb\xbf" + content
     elif kind == "latin":
@@ -184,7 +191,9 @@ def id_bytes(rng: Random, archive: Archive) -> str:
     start = 128 if len(content) > 136 else 0
     if len(content) <= start + 8:
         return ""
-    new = rng.choice([b"\xed\xa0\x80", b"\xff", b"\0\0\0", b"\x1b[2J", b"\xc0\x80", b"\xf4\x90\x80\x80"])
+    new = rng.choice(
+        [b"\xed\xa0\x80", b"\xff", b"\0\0\0", b"\x1b[2J", b"\xc0\x80", b"\xf4\x90\x80\x80"]
+    )
     place = rng.randrange(start, len(content) - len(new))
     content[place : place + len(new)] = new
     archive.members[k] = archive.members[k].with_content(bytes(content))

@@ -1,4 +1,4 @@
-"""What counts: a case is answered in one line, or what it gives makes sense; else it is a finding."""
+"""What counts: a case is answered in one line, or its result makes sense; else it is a finding."""
 
 from __future__ import annotations
 
@@ -36,8 +36,15 @@ class Kind(StrEnum):
 FINE = (Kind.REFUSED, Kind.SAME, Kind.USABLE)
 
 
+class Case(NamedTuple):
+    """What is tried, and how it came about."""
+
+    content: bytes
+    what: str
+
+
 class Verdict(NamedTuple):
-    """How a case ended, at which place of the program (for counting alike ones), and the details."""
+    """How a case ended, where in the program (alike ones are counted together), and the details."""
 
     kind: Kind
     where: str = ""
@@ -122,7 +129,7 @@ def flaw_of(message: str, name: str | None, lines: int = 1) -> str:
     if len(message) > LONGEST:
         return f"more than {LONGEST} characters"
     bad = next((c for c in message.replace("\n", "") if is_control(c)), None)
-    return f"control character {ascii(bad)}" if bad else ""
+    return f"control character {bad!a}" if bad else ""
 
 
 def is_control(character: str) -> bool:

@@ -14,7 +14,21 @@ import pandas as pd
 from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior
 
 N_USERS, N_ITEMS = 12, 9
-_WORDS = ("Alien", "Ünï", "", "a b", "日本", "x" * 40, "=1+1", "</script>", "\t", "Heat", "0", "é", "Z")
+_WORDS = (
+    "Alien",
+    "Ünï",
+    "",
+    "a b",
+    "日本",
+    "x" * 40,
+    "=1+1",
+    "</script>",
+    "\t",
+    "Heat",
+    "0",
+    "é",
+    "Z",
+)
 
 
 def save_all(folder: Path) -> list[Path]:
@@ -41,7 +55,10 @@ def fitted() -> Iterator[tuple[str, Any]]:
     model = KolmogorovModel(3, **single).fit(ints)
     yield "int-ids", model
     yield "text-ids", KolmogorovModel(4, **single, indicator_solver="local").fit(texts)
-    yield "mixed-ids", KolmogorovModel(3, **{**single, "n_jobs": -1}).fit((_mixed(users), *texts[1:]))
+    yield (
+        "mixed-ids",
+        KolmogorovModel(3, **{**single, "n_jobs": -1}).fit((_mixed(users), *texts[1:])),
+    )
     weights = 0.5 + users % 3
     yield "weighted", KolmogorovModel(3, **single, pmf_prior="zero").fit((*texts[:2], p, weights))
     yield "shared", KolmogorovModel(2, **single, indicators="shared").fit(ints)

@@ -9,21 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import NamedTuple
 
 from tests.fuzz import arrays, headers, surgery
 from tests.fuzz.archive import Archive, unpacked
+from tests.fuzz.judge import Case
 
 LEVELS = ((0.5, arrays.MUTATIONS), (0.8, headers.MUTATIONS), (1.0, surgery.MUTATIONS))
 RAW = 0.08  # of the cases change bytes of the file and nothing else
 BOMBS = 1 / 400
-
-
-class Case(NamedTuple):
-    """What is tried, and how it came about."""
-
-    content: bytes
-    what: str
 
 
 class Mutator:

@@ -15,6 +15,7 @@ import numpy as np
 from eventspace import KolmogorovModel
 from eventspace.report.budget import name_of
 from tests.fuzz.judge import (
+    Case,
     Kind,
     NonsenseError,
     Verdict,
@@ -24,14 +25,14 @@ from tests.fuzz.judge import (
     is_ours,
     place_of,
 )
-from tests.fuzz.mutations import Case
 
 PIECES = (
-    "</script>", "<script>", "<!--", "-->", "<![CDATA[", "{{data}}", "{{title}}", "{{script}}", "</title>",
-    "<img src=x onerror=alert(1)>", "&lt;", "&amp;", '"', "'", "\\", "\\u003c", "\0", "\x1b[2J", "\r\n",
-    "\u2028", "\u2029", "\u202e", "\ud800", "\udc00", "\ufeff", "\uffff", "\U0010ffff", "javascript:",
-    "__proto__", "constructor", "=1+1", "a", " ", "\t", "é", "e\u0301", "日本", "%s", "${x}", "`", "|",
-    "</SCRIPT\t>", "</scr" "ipt", "]]>", "1e999", "NaN", "x" * 3000,
+    "</script>", "<script>", "<!--", "-->", "<![CDATA[", "{{data}}", "{{title}}", "{{script}}",
+    "</title>", "<img src=x onerror=alert(1)>", "&lt;", "&amp;", '"', "'", "\\", "\\u003c", "\0",
+    "\x1b[2J", "\r\n", "\u2028", "\u2029", "\u202e", "\ud800", "\udc00", "\ufeff", "\uffff",
+    "\U0010ffff", "javascript:", "__proto__", "constructor", "=1+1", "a", " ", "\t", "é",
+    "e\u0301", "日本", "%s", "${x}", "`", "|", "</SCRIPT\t>", "</scr" "ipt", "]]>", "1e999",
+    "NaN", "x" * 3000,
 )  # fmt: skip
 _DATA = re.compile(r'<script[^>]*type="application/json"[^>]*>(.*?)</script', re.DOTALL)
 

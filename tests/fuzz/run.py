@@ -14,11 +14,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.fuzz.environment import ROOT, environment
 from tests.fuzz.judge import FINE, Kind
 from tests.fuzz.targets import NAMES, target
 from tests.fuzz.worker import Board, Job
 
-ROOT = Path(__file__).parents[2]
 FINDINGS = ROOT / "build" / "fuzz"
 PATIENCE = 10.0  # seconds that a case may take
 SHOWN = 60  # sorts of findings in the table
@@ -73,10 +73,9 @@ def run(
         prefix="eventspace-fuzz-", dir=memory if memory.is_dir() else None
     ) as scratch:
         started = time.time()
-        deadline = float("inf") if seconds is None else started + seconds
         jobs = [
             Job(
-                *(name, seed, first + k, workers, first + cases, deadline, patience),
+                *(name, seed, first + k, workers, first + cases, seconds, patience),
                 *(scratch, str(findings / name)),
             )
             for k in range(min(workers, cases))
@@ -93,9 +92,8 @@ def run(
         counts = Counter[Kind]()
         for board in boards:
             counts.update(board.counts)
-        failed = [process.args for process in running if process.returncode]
-        if failed:
-            raise RuntimeError(f"A worker failed: {failed[0]}")
+        if any(process.returncode for process in running):
+            raise RuntimeError(f"A worker of {name} failed: what it wrote says why.")
         return Outcome(
             {kind: counts[kind] for kind in Kind}, _lines(findings / name), time.time() - started
         )
@@ -103,7 +101,7 @@ def run(
 
 def _prepare(name: str, scratch: Path, jobs: list[Job]) -> None:
     """Make once what every worker reads."""
-    if name == "models":
+    if name.endswith("models"):
         from tests.fuzz import models
 
         for file in models.save_all(scratch / "models"):
@@ -118,20 +116,9 @@ def _started(job: Job) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "tests.fuzz.worker", json.dumps(job)],
         cwd=ROOT,
-        env=environment(),
+        env={**os.environ, **environment()},
         stdout=subprocess.DEVNULL,
     )
-
-
-def environment() -> dict[str, str]:
-    """That of the workers: one thread each; checked kernels have a cache of their own.
-
-    numba's cache does not know whether a kernel checks its bounds, and would give those that do not.
-    """
-    given = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(["src", *sys.path])}
-    if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0"):
-        given["NUMBA_CACHE_DIR"] = str(ROOT / "build" / "numba-boundscheck")
-    return {**os.environ, **given}
 
 
 def _wait(running: list[subprocess.Popen[bytes]], jobs: list[Job], quiet: bool) -> None:

@@ -12,11 +12,11 @@ from tests.fuzz.archive import DEFLATED, STORED, Archive, Member, bomb
 Mutation = Callable[[Random, Archive], str]
 
 NAMES = (
-    b"../../evil.npy", b"/etc/passwd", b"C:\\evil.npy", b"a/b.npy", b".npy", b"npy", b"", b"header",
-    b"pmf.npy\0.json", b"\xff\xfe.npy", b"pmf.NPY", b"PMF.npy", b"extra.npy", b"extra.json",
-    b"extra.pkl", b"\x1b[31m.npy", b"new\nline.npy", b"x" * 300, "ü.npy".encode(), b"header.json/",
-    b"__proto__.npy", b"pmf_.npy", b"./pmf.npy", b" pmf.npy", b"codes.json", b"user_ids.json",
-    b"user_ids.npy", b"item_ids.json", b"item_ids.npy", b"\xe2\x80\xae.npy",
+    b"../../evil.npy", b"/etc/passwd", b"C:\\evil.npy", b"a/b.npy", b".npy", b"npy", b"",
+    b"header", b"pmf.npy\0.json", b"\xff\xfe.npy", b"pmf.NPY", b"PMF.npy", b"extra.npy",
+    b"extra.json", b"extra.pkl", b"\x1b[31m.npy", b"new\nline.npy", b"x" * 300, "ü.npy".encode(),
+    b"header.json/", b"__proto__.npy", b"pmf_.npy", b"./pmf.npy", b" pmf.npy", b"codes.json",
+    b"user_ids.json", b"user_ids.npy", b"item_ids.json", b"item_ids.npy", b"\xe2\x80\xae.npy",
 )  # fmt: skip
 SIZES = (0, 1, 2, 255, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFF, 1 << 20, 1 << 30)
 METHODS = (1, 2, 6, 9, 12, 14, 93, 95, 99, 0xFFFF)
@@ -100,7 +100,7 @@ def lie(rng: Random, archive: Archive) -> str:
         for side in ("local", "central")
         if where in (side, "both")
     }
-    archive.members[k] = replace(member, **changed)  # type: ignore[arg-type]
+    archive.members[k] = replace(member, **changed)
     return f"{name} of {member.key} {value} ({where})"
 
 
@@ -139,7 +139,9 @@ def comments(rng: Random, archive: Archive) -> str:
         archive.comment = rng.choice([b"x", b"PK\5\6" + bytes(18), b"z" * 65535, b"\x1b[2J"])
         return "comment of the file"
     k = pick(rng, archive)
-    extra = rng.choice([b"x", b"\1\0\4\0abcd", b"\1\0\x10\0" + b"\xff" * 16, b"\1\0\xff\xff", bytes(9)])
+    extra = rng.choice(
+        [b"x", b"\1\0\4\0abcd", b"\1\0\x10\0" + b"\xff" * 16, b"\1\0\xff\xff", bytes(9)]
+    )
     archive.members[k] = replace(archive.members[k], comment=b"hello", extra=extra)
     return f"comment and extra field of {archive.members[k].key}"
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from tests.fuzz import models
-from tests.fuzz.judge import Verdict
-from tests.fuzz.mutations import Case, Mutator
-from tests.fuzz.usage import ModelJudge
+from tests.fuzz.judge import Case, Verdict
+
+NAMES = ("models", "tables", "expressions", "pages")
+KEPT = "kept-"  # before a name: the findings that were kept
+SEEDS = Path(__file__).parent / "seeds"
 
 
 class Target(Protocol):
@@ -24,31 +25,34 @@ class Target(Protocol):
         """Do everything once on good bytes, so that later nothing is compiled."""
 
 
-class ModelTarget:
-    """Mutated model files."""
+class KeptTarget:
+    """Findings that were kept, each a case."""
 
-    def __init__(self, folder: Path) -> None:
-        files = models.save_all(folder / "models")
-        self.seeds = [(file.stem, file.read_bytes()) for file in files]
-        self.mutator = Mutator(self.seeds)
-        self.judge = ModelJudge(folder, [content for _, content in self.seeds])
+    def __init__(self, name: str, folder: Path) -> None:
+        self.judge = target(name, folder)
+        self.files = kept(name)
 
     def case(self, seed: int, number: int) -> Case:
-        return self.mutator.case(seed, number)
+        return Case(self.files[number].read_bytes(), self.files[number].name)
 
     def __call__(self, content: bytes, number: int = 0) -> Verdict:
-        return self.judge(content, number)
+        return self.judge(content)
 
     def warm_up(self) -> None:
-        for name, content in self.seeds:
-            verdict = self.judge(content, 0)
-            assert verdict.fine, (name, verdict)
+        self.judge.warm_up()
+
+
+def kept(name: str) -> list[Path]:
+    """The findings of a target that are kept as seeds."""
+    return sorted((SEEDS / name).glob("*.bin"))
 
 
 def target(name: str, folder: Path) -> Target:
     """The target of a name; a folder is for its files."""
     folder.mkdir(parents=True, exist_ok=True)
     if name == "models":
+        from tests.fuzz.usage import ModelTarget
+
         return ModelTarget(folder)
     if name == "tables":
         from tests.fuzz.reading import TableTarget
@@ -62,11 +66,10 @@ def target(name: str, folder: Path) -> Target:
         from tests.fuzz.pages import PageTarget
 
         return PageTarget(folder)
-    if name.startswith("trial"):
+    if name.startswith(KEPT):
+        return KeptTarget(name.removeprefix(KEPT), folder)
+    if name == "trials":
         from tests.fuzz.trials import TrialTarget
 
-        return TrialTarget(name)
+        return TrialTarget()
     raise ValueError(f"There is no target {name!r}: {', '.join(NAMES)}.")
-
-
-NAMES = ("models", "tables", "expressions", "pages")

@@ -27,6 +27,7 @@ _FIELDS = 3 + len(KINDS)  # the last case (-1: none), when it began (0: it ended
 _SLOT = struct.Struct("<q")
 SLACK, FACTOR = 200 << 20, 4  # bytes that a case may take, and how many times its own size
 ROOM = 3 << 30  # beyond it there is a MemoryError
+FAILED = 3  # exit code of a child in which the harness itself failed
 KEPT = 20  # findings of a kind at a place whose bytes are written to disk
 
 
@@ -38,7 +39,7 @@ class Job(NamedTuple):
     first: int
     step: int
     stop: int
-    deadline: float  # seconds since the epoch, inf for none
+    seconds: float | None  # after so many it ends, once it is warm
     patience: float  # seconds until a case counts as hanging
     scratch: str
     findings: str
@@ -93,7 +94,9 @@ class Findings:
             return
         name = f"{verdict.kind.name.lower()}-{self.seed}-{number}"
         (self.folder / f"{name}.bin").write_bytes(content)
-        story = f"{verdict.kind.value}\n{verdict.where}\ncase {number} of seed {self.seed}: {what}\n"
+        story = (
+            f"{verdict.kind.value}\n{verdict.where}\ncase {number} of seed {self.seed}: {what}\n"
+        )
         text = story + "\n" + verdict.detail + "\n"
         (self.folder / f"{name}.txt").write_text(text, encoding="utf-8", errors="replace")
 
@@ -107,23 +110,24 @@ def main() -> None:
     board = Board(scratch / f"board-{job.first}")
     board.put(2, job.first)
     findings = Findings(job)
-    while board.get(2) < job.stop and time.time() < job.deadline:
+    deadline = float("inf") if job.seconds is None else time.time() + job.seconds
+    while board.get(2) < job.stop and time.time() < deadline:
         trace = scratch / f"trace-{job.first}"
         child = os.fork()
         if child == 0:
-            status = 1
             try:
-                _run(job, tried, board, findings, trace)
-                status = 0
-            finally:
-                os._exit(status)
+                _run(job, tried, board, findings, trace, deadline)
+            except BaseException as error:  # of the harness: the judges catch all others
+                trace.write_text(described(error))
+                os._exit(FAILED)
+            os._exit(0)
         ended = _watch(job, board, child)
         if ended is None:
             break
         number = board.get(0)
         story = trace.read_text(errors="replace")[-6000:]
-        if number < 0:
-            raise SystemExit(f"The worker failed before its first case: {ended.where}. {story}")
+        if ended.where == f"exit code {FAILED}" or number < 0:
+            raise SystemExit(f"The harness itself failed, at case {number} or the next: {story}")
         # memory that a case has spoilt may end the process after it
         place = _frame(story) if board.get(1) else "after this case or one before"
         case = tried.case(job.seed, number)
@@ -157,13 +161,15 @@ def _watch(job: Job, board: Board, child: int) -> Verdict | None:
         time.sleep(0.02)
 
 
-def _run(job: Job, tried: Target, board: Board, findings: Findings, trace: Path) -> None:
+def _run(
+    job: Job, tried: Target, board: Board, findings: Findings, trace: Path, deadline: float
+) -> None:
     """The cases that are left, one after the other."""
     with trace.open("w") as file:
         faulthandler.enable(file)
         _limit_memory()
         for number in range(board.get(2), job.stop, job.step):
-            if time.time() > job.deadline:
+            if time.time() > deadline:
                 return
             case = tried.case(job.seed, number)
             board.begin(number, number + job.step)
@@ -214,7 +220,7 @@ def _frame(story: str) -> str:
     if not lines:
         return "no frame of ours"
     file, _, rest = lines[0].removeprefix("File ").partition(", line ")
-    return f"{Path(file.strip(chr(34))).name}{rest[rest.find(' '):]}"
+    return f"{Path(file.strip(chr(34))).name}{rest[rest.find(' ') :]}"
 
 
 if __name__ == "__main__":
