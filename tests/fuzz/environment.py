@@ -15,10 +15,9 @@ def environment() -> dict[str, str]:
     numba's cache does not know whether a kernel checks its bounds: it would give one that does not
     to who wants one that does, and later the slow one to everybody.
     """
-    given = {
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT), *filter(None, sys.path)]),
-    }
+    # modules come from where this process has them: it may try the package of another checkout
+    path = os.pathsep.join(filter(None, [*sys.path, str(ROOT)]))
+    given = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": path}
     if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0"):
         given["NUMBA_CACHE_DIR"] = str(ROOT / "build" / "numba-boundscheck")
     return given

@@ -28,6 +28,7 @@ class Outcome(NamedTuple):
     """How many cases ended how, and what was found: lines as the workers wrote them."""
 
     counts: dict[Kind, int]
+    judging: dict[Kind, float]  # seconds
     findings: list[dict[str, Any]]
     seconds: float
 
@@ -40,7 +41,11 @@ class Outcome(NamedTuple):
         return sum(self.counts[kind] for kind in FINE) == self.cases
 
     def table(self) -> str:
-        lines = [f"{n:>10,}  {kind.value}" for kind, n in self.counts.items()]
+        lines = [
+            f"{n:>10,}  {kind.value:<27}"
+            + f" {1e3 * self.judging[kind] / n:>10,.1f} ms each" * bool(n)
+            for kind, n in self.counts.items()
+        ]
         rate = self.cases / max(self.seconds, 1e-9)
         lines.append(f"{self.cases:>10,}  cases in {self.seconds:,.0f} s, {rate:,.0f} a second")
         sorts = Counter((line["kind"], line["where"]) for line in self.findings)
@@ -67,7 +72,8 @@ def run(
     quiet: bool = True,
 ) -> Outcome:
     """Run cases ``first`` to ``first + cases`` of a target, for so many seconds at most."""
-    shutil.rmtree(findings / name, ignore_errors=True)
+    folder = findings / f"{name}-{seed}"
+    shutil.rmtree(folder, ignore_errors=True)
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(
         prefix="eventspace-fuzz-", dir=memory if memory.is_dir() else None
@@ -76,7 +82,7 @@ def run(
         jobs = [
             Job(
                 *(name, seed, first + k, workers, first + cases, seconds, patience),
-                *(scratch, str(findings / name)),
+                *(scratch, str(folder)),
             )
             for k in range(min(workers, cases))
         ]
@@ -89,13 +95,17 @@ def run(
                 process.kill()
                 process.wait()
         boards = [Board(Path(scratch) / f"board-{job.first}") for job in jobs]
-        counts = Counter[Kind]()
+        counts, judging = Counter[Kind](), Counter[Kind]()
         for board in boards:
             counts.update(board.counts)
+            judging.update(board.seconds)
         if any(process.returncode for process in running):
             raise RuntimeError(f"A worker of {name} failed: what it wrote says why.")
         return Outcome(
-            {kind: counts[kind] for kind in Kind}, _lines(findings / name), time.time() - started
+            {kind: counts[kind] for kind in Kind},
+            {kind: judging[kind] for kind in Kind},
+            _lines(folder),
+            time.time() - started,
         )
 
 
@@ -167,7 +177,8 @@ def main(arguments: list[str] | None = None) -> int:
         first=given.first,
         quiet=False,
     )
+    print(f"{given.target}, seed {given.seed}, from case {given.first} on:")
     print(outcome.table())
     if not outcome.fine:
-        print(f"The findings are in {FINDINGS / given.target}.")
+        print(f"The findings are in {FINDINGS / f'{given.target}-{given.seed}'}.")
     return 0 if outcome.fine else 1

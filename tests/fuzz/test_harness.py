@@ -44,10 +44,10 @@ def test_whatever_ends_a_case_is_noticed_and_the_others_run(tmp_path) -> None:
     where = {line["case"]: line["where"] for line in outcome.findings}
     assert "SIGSEGV" in where[trials.CRASH]
     assert "SIGABRT" in where[trials.ABORT]
-    assert (tmp_path / "trials" / f"crash-1-{trials.CRASH}.bin").read_bytes() == b"3"
-    assert "KeyError" in (tmp_path / "trials" / f"loading-1-{trials.RAISED}.txt").read_text()
+    assert (tmp_path / "trials-1" / f"crash-1-{trials.CRASH}.bin").read_bytes() == b"3"
+    assert "KeyError" in (tmp_path / "trials-1" / f"loading-1-{trials.RAISED}.txt").read_text()
     assert "sleep" not in where[trials.HANG]  # that frame is none of ours
-    assert "trials.py" in (tmp_path / "trials" / f"hang-1-{trials.HANG}.txt").read_text()
+    assert "trials.py" in (tmp_path / "trials-1" / f"hang-1-{trials.HANG}.txt").read_text()
 
 
 def test_checked_kernels_find_an_index_beyond_the_end(tmp_path, monkeypatch) -> None:

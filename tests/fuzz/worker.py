@@ -7,6 +7,7 @@ watches knows which one ended it, or takes too long.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import json
 import mmap
@@ -23,10 +24,12 @@ from tests.fuzz.judge import Kind, Verdict, described, place_of
 from tests.fuzz.targets import Target, target
 
 KINDS = list(Kind)
-_FIELDS = 3 + len(KINDS)  # the last case (-1: none), when it began (0: it ended), the next, counts
+# the last case (-1: none), when it began (0: it ended), the next, counts, nanoseconds of each kind
+_FIELDS = 3 + 2 * len(KINDS)
 _SLOT = struct.Struct("<q")
 SLACK, FACTOR = 200 << 20, 4  # bytes that a case may take, and how many times its own size
 ROOM = 3 << 30  # beyond it there is a MemoryError
+STARTER = os.getppid()
 FAILED = 3  # exit code of a child in which the harness itself failed
 KEPT = 20  # findings of a kind at a place whose bytes are written to disk
 
@@ -66,13 +69,20 @@ class Board:
         self.put(1, time.monotonic_ns())
 
     def count(self, kind: Kind) -> None:
-        field = 3 + KINDS.index(kind)
+        field, began = 3 + KINDS.index(kind), self.get(1)
         self.put(field, self.get(field) + 1)
+        if began:
+            taken = time.monotonic_ns() - began
+            self.put(field + len(KINDS), self.get(field + len(KINDS)) + taken)
         self.put(1, 0)
 
     @property
     def counts(self) -> dict[Kind, int]:
         return {kind: self.get(3 + k) for k, kind in enumerate(KINDS)}
+
+    @property
+    def seconds(self) -> dict[Kind, float]:
+        return {kind: self.get(3 + len(KINDS) + k) / 1e9 for k, kind in enumerate(KINDS)}
 
 
 class Findings:
@@ -155,7 +165,7 @@ def _watch(job: Job, board: Board, child: int) -> Verdict | None:
                 os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             return Verdict(Kind.HANG, f"over {limit:g} s")
-        if os.getppid() == 1:  # whoever started us is gone
+        if os.getppid() != STARTER:  # whoever started us is gone
             os.kill(child, signal.SIGKILL)
             raise SystemExit(1)
         time.sleep(0.02)
@@ -167,6 +177,7 @@ def _run(
     """The cases that are left, one after the other."""
     with trace.open("w") as file:
         faulthandler.enable(file)
+        _end_with_parent()
         _limit_memory()
         for number in range(board.get(2), job.stop, job.step):
             if time.time() > deadline:
@@ -212,6 +223,12 @@ def _limit_memory() -> None:
         taken = int(file.read().split()[0]) * mmap.PAGESIZE
     resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _end_with_parent() -> None:
+    """So that nothing runs on when a run is interrupted; only Linux can do it."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _frame(story: str) -> str:
