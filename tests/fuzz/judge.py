@@ -92,6 +92,15 @@ def is_ours(error: BaseException) -> bool:
     return raised and _PACKAGE in Path(code.co_filename).parents
 
 
+def index_error_of_kernel(error: BaseException | None) -> BaseException | None:
+    """What a kernel that checks its bounds has raised, also if it was put into other words."""
+    while error is not None:
+        if isinstance(error, IndexError) and str(error) == "index is out of bounds":  # numba's
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
 def place_of(error: BaseException) -> str:
     """The type of an error, and the last line of ours that it came through."""
     frames = traceback.extract_tb(error.__traceback__)
@@ -110,6 +119,9 @@ def answer(error: Exception, name: str | None) -> Verdict:
     """Judge an exception on reading a file; ``name`` must be in its message, if there is one."""
     if isinstance(error, MemoryError):
         return Verdict(Kind.MEMORY, place_of(error), described(error))
+    if beyond := index_error_of_kernel(error):
+        where = f"a kernel reads or writes beyond an array: {place_of(beyond)}"
+        return Verdict(Kind.LOADING, where, described(error))
     own = isinstance(error, (ValueError, FileNotFoundError, IsADirectoryError)) and is_ours(error)
     if not own:
         return Verdict(Kind.LOADING, place_of(error), described(error))

@@ -42,8 +42,7 @@ class Outcome(NamedTuple):
 
     def table(self) -> str:
         lines = [
-            f"{n:>10,}  {kind.value:<27}"
-            + f" {1e3 * self.judging[kind] / n:>10,.1f} ms each" * bool(n)
+            f"{n:>10,}  {kind.value:<27} {1e3 * self.judging[kind] / max(n, 1):>10,.1f} ms each"
             for kind, n in self.counts.items()
         ]
         rate = self.cases / max(self.seconds, 1e-9)

@@ -41,6 +41,7 @@ def test_whatever_ends_a_case_is_noticed_and_the_others_run(tmp_path) -> None:
     }
     assert outcome.cases == 24
     assert outcome.counts[Kind.REFUSED] == 18
+    assert "1 x hang: over 4 s" in outcome.table()
     where = {line["case"]: line["where"] for line in outcome.findings}
     assert "SIGSEGV" in where[trials.CRASH]
     assert "SIGABRT" in where[trials.ABORT]
@@ -126,6 +127,14 @@ def test_an_exception_after_loading_is_a_finding(judge) -> None:
 )
 def test_an_answer_is_one_line_with_the_name_and_nothing_for_a_terminal(message, flaw) -> None:
     assert flaw_of(message, "m.eventspace") == flaw
+
+
+def test_an_index_error_of_a_kernel_is_none_in_whatever_words() -> None:
+    error = ValueError("m.eventspace is damaged.")
+    error.__cause__ = IndexError("index is out of bounds")
+    verdict = answer(error, "m.eventspace")
+    assert verdict.kind == Kind.LOADING
+    assert verdict.where.startswith("a kernel")
 
 
 def test_what_others_raise_is_no_answer() -> None:
