@@ -140,6 +140,9 @@ HEADERS: list[tuple[dict[str, Any], str]] = [
     ({"parameters": {"n_events": [3]}}, r"n_events is \[3\]"),
     ({"parameters": {"n_events": -3}}, "n_events=-3 must be a whole number"),
     ({"parameters": {"n_events": 100}}, "n_events=100 must be a whole number from 1 to 64"),
+    ({"parameters": {"verbose": float("nan")}}, "verbose is nan"),
+    ({"parameters": {"verbose": 7}}, "verbose is 7"),
+    ({"parameters": {"tol": float("inf")}}, "tol is inf"),
     ({"parameters": {"evil": 1}}, "unexpected keyword argument 'evil'"),
     ({"parameters": {"n_jobs": 10**9}}, "n_jobs is 1000000000: a file may ask for 1024 at most"),
     (

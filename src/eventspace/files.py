@@ -26,6 +26,7 @@ KINDS = ("KolmogorovEnsemble", "KolmogorovModel", "KolmogorovPosterior")
 HEADER_KEYS = ("format", "version", "model", "written_by", "parameters", "scale", "library")
 LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf")
 ID_ARRAYS = ("user_ids", "item_ids")
+SWITCHES = ("verbose", "warm_start")
 
 # The most that a file may ask of what is done after it is opened: new users and items are solved
 # for with its settings.
@@ -195,7 +196,9 @@ def _parameter(name: str, value: Any) -> Any:
         if solver is None:
             raise InvariantError(f"{name} is no solver of ours")
         return solver(**settings)
-    if not isinstance(value, str | int | float | None):
+    finite = not isinstance(value, float) or math.isfinite(value)
+    switch = name not in SWITCHES or value is None or isinstance(value, bool)
+    if not isinstance(value, str | int | float | None) or not finite or not switch:
         raise InvariantError(f"{name} is {value!r:.60}")
     if name in MOST and isinstance(value, int | float) and not -MOST[name] <= value <= MOST[name]:
         raise InvariantError(f"{name} is {value!r:.60}: a file may ask for {MOST[name]:g} at most")

@@ -189,7 +189,7 @@ def arrangement(rng: Random, archive: Archive) -> str:
             array = array.astype(to) if array.dtype.kind in "fiub" else array
             kind += f" to {to}"
         elif kind == "scaled" and array.dtype.kind in "fiu":
-            array = (array * rng.choice([2, 0, -1, 1000])).astype(array.dtype)
+            array = array * np.array(rng.choice([2, 0, -1, 1000])).astype(array.dtype)
         elif kind == "flat":
             array = rng.choice([array.ravel(), array[..., None], array[None]])
         elif kind == "empty":
