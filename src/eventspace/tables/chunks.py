@@ -1,0 +1,97 @@
+"""Text cut into chunks of whole rows, so that no reader has to guess where a row ends."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from eventspace.tables.quotes import Bytes, Rows, last_line, lines_in, quotes_in, rows_in
+
+CHUNK = 1 << 26  # bytes
+LONGEST_ROW = 1 << 29  # pyarrow counts the bytes of a block in 32 bits
+
+
+class Chunk(NamedTuple):
+    """Whole rows, the line at which they begin, and whether a field holds a line break."""
+
+    data: Bytes
+    line: int
+    broken: bool
+
+
+class Chunks:
+    """The text of a stream, of which the first row can be taken apart from the others."""
+
+    def __init__(self, stream: io.RawIOBase, name: str) -> None:
+        self._stream = stream
+        self._name = name
+        self._buffer = np.empty(CHUNK, np.uint8)
+        self._size = 0
+        self._ended = False
+        self._line = 1
+
+    def head(self, n: int) -> tuple[Bytes, bool]:
+        """The next bytes, at least n of them or else all, and whether they are all."""
+        while self._buffer.size < n:
+            self._grow()
+        while self._size < n and not self._ended:
+            self._read()
+        return self._buffer[: self._size], self._ended
+
+    def skip(self, n: int) -> None:
+        """Pass over these bytes of the head."""
+        self._line += lines_in(self._buffer, n)
+        rest = self._size - n
+        # one by one where they overlap: numpy sees to it
+        self._buffer[:rest] = self._buffer[n : self._size]
+        self._size = rest
+
+    def rows(self, delimiter: str) -> Iterator[Chunk]:
+        """Chunk after chunk; each is void once the next is asked for."""
+        while True:
+            while self._size < self._buffer.size and not self._ended:
+                self._read()
+            if not self._size:
+                return
+            found = self._cut(ord(delimiter))
+            if found.opened >= 0:
+                raise self.unclosed(found.opened, found.amiss)
+            if not found.end:
+                self._grow()
+                continue
+            yield Chunk(self._buffer[: found.end], self._line, found.broken)
+            self.skip(found.end)
+
+    def _read(self) -> None:
+        n = self._stream.readinto(memoryview(self._buffer)[self._size :])  # type: ignore[attr-defined]
+        self._size += n
+        self._ended = n == 0
+
+    def _cut(self, delimiter: int) -> Rows:
+        """Where the last whole row ends; without quotes, that is the last line."""
+        data, size = self._buffer, self._size
+        if not quotes_in(data, size):
+            return Rows(last_line(data, size, self._ended), False, -1, False)
+        return Rows(*rows_in(data, size, delimiter, self._ended))
+
+    def _grow(self) -> None:
+        if self._buffer.size >= LONGEST_ROW:
+            raise ValueError(
+                f"{self._name!r} cannot be read as a table: line {self._line} is longer than "
+                f"{LONGEST_ROW >> 20} MB."
+            )
+        buffer = np.empty(2 * self._buffer.size, np.uint8)
+        buffer[: self._size] = self._buffer[: self._size]
+        self._buffer = buffer
+
+    def unclosed(self, opened: int, amiss: bool) -> ValueError:
+        """The error that a quote gets, at this place of the head, that no other closes."""
+        line = self._line + lines_in(self._buffer, opened)
+        flaw = "does not close within it, but lines further on" if amiss else "is never closed"
+        return ValueError(
+            f"{self._name!r} cannot be read as a table: the quote that opens a field in line {line} "
+            f"{flaw}. Remove it, or close it; a quote within a field in quotes is written twice."
+        )
