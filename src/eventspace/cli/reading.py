@@ -212,11 +212,9 @@ def like(column: Any, ids: Ids) -> Any:
     """
     known = ids.values
     texts = known.dtype == object and all(isinstance(id_, str) for id_ in known[:1000])
-    spelt = {} if known.dtype == object else {str(id_): id_ for id_ in ids}
     if isinstance(column, list):  # of any text, also such as pyarrow cannot hold
-        alike = [
-            str(id_) if texts and id_ is not None else spelt.get(id_, id_) for id_ in column
-        ]
+        spelt = _spelt(ids)
+        alike = [str(id_) if texts and id_ is not None else spelt.get(id_, id_) for id_ in column]
         return np.fromiter(alike, dtype=object, count=len(alike))
     import pyarrow as pa
 
@@ -224,12 +222,18 @@ def like(column: Any, ids: Ids) -> Any:
     is_text = pa.types.is_string(distinct) or pa.types.is_large_string(distinct)
     if texts and not is_text:
         return column.cast(pa.string())
-    if spelt and is_text:
+    if known.dtype != object and is_text:
+        spelt = _spelt(ids)
         positions, words = distinct_of(column)
         alike = [spelt.get(word, word) for word in words]
         # a missing id is at -1, the last
         return np.fromiter([*alike, None], dtype=object, count=len(alike) + 1)[positions]
     return column
+
+
+def _spelt(ids: Ids) -> dict[str, Any]:
+    """Numbers by their spelling; nothing if the ids are no numbers."""
+    return {} if ids.values.dtype == object else {str(id_): id_ for id_ in ids}
 
 
 def listed(column: Any) -> list[Any]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +24,7 @@ class Chunk(NamedTuple):
 class Chunks:
     """The text of a stream, of which the first row can be taken apart from the others."""
 
-    def __init__(self, stream: io.RawIOBase, name: str) -> None:
+    def __init__(self, stream: Any, name: str) -> None:
         self._stream = stream
         self._name = name
         self._buffer = np.empty(CHUNK, np.uint8)
@@ -45,7 +44,6 @@ class Chunks:
         """Pass over these bytes of the head."""
         self._line += lines_in(self._buffer, n)
         rest = self._size - n
-        # one by one where they overlap: numpy sees to it
         self._buffer[:rest] = self._buffer[n : self._size]
         self._size = rest
 
@@ -58,7 +56,7 @@ class Chunks:
                 return
             found = self._cut(ord(delimiter))
             if found.opened >= 0:
-                raise self.unclosed(found.opened, found.amiss)
+                raise self.unclosed(found.opened)
             if not found.end:
                 self._grow()
                 continue
@@ -66,7 +64,7 @@ class Chunks:
             self.skip(found.end)
 
     def _read(self) -> None:
-        n = self._stream.readinto(memoryview(self._buffer)[self._size :])  # type: ignore[attr-defined]
+        n = self._stream.readinto(self._buffer[self._size :].data)
         self._size += n
         self._ended = n == 0
 
@@ -87,11 +85,11 @@ class Chunks:
         buffer[: self._size] = self._buffer[: self._size]
         self._buffer = buffer
 
-    def unclosed(self, opened: int, amiss: bool) -> ValueError:
-        """The error that a quote gets, at this place of the head, that no other closes."""
+    def unclosed(self, opened: int) -> ValueError:
+        """The error that a quote at this place of the head gets, which no field ends with."""
         line = self._line + lines_in(self._buffer, opened)
-        flaw = "does not close within it, but lines further on" if amiss else "is never closed"
         return ValueError(
-            f"{self._name!r} cannot be read as a table: the quote that opens a field in line {line} "
-            f"{flaw}. Remove it, or close it; a quote within a field in quotes is written twice."
+            f"{self._name!r} cannot be read as a table: the quote that opens a field in line "
+            f"{line} is not closed where a field ends. Remove it or close it; within a field in "
+            "quotes, a quote is written twice."
         )

@@ -90,7 +90,7 @@ def _first_row(text: Chunks) -> tuple[str, int]:
         if row.end >= 0 and not row.amiss:
             return delimiter, row.end
         if final or row.amiss:
-            raise text.unclosed(row.opened, row.amiss)
+            raise text.unclosed(row.opened)
         n = 4 * data.size
 
 

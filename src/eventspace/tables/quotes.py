@@ -54,7 +54,7 @@ def row_from(data: Bytes, start: int, size: int, delimiter: int, final: bool) ->
                         k += 1
                     elif k + 1 < size or final:
                         break
-                elif c == _LF or c == _CR:
+                elif c in (_LF, _CR):
                     broken = True
                 k += 1
             if k >= size:
@@ -64,7 +64,7 @@ def row_from(data: Bytes, start: int, size: int, delimiter: int, final: bool) ->
             if broken:
                 opened = at
                 after = data[k] if k < size else _LF
-                if k - at > LONGEST or (after != delimiter and after != _LF and after != _CR):
+                if k - at > LONGEST or after not in (delimiter, _LF, _CR):
                     return -1, fields, at, True
             continue
         fresh = False
@@ -103,7 +103,7 @@ def uneven_row(data: Bytes, size: int, delimiter: int, fields: int) -> Any:
         end, found, _, _ = row_from(data, start, size, delimiter, True)
         if end < 0:
             break
-        blank = data[start] == _LF or data[start] == _CR
+        blank = data[start] in (_LF, _CR)
         if found != fields and not blank:
             return start, end, found
         start = end
@@ -116,7 +116,7 @@ def lines_in(data: Bytes, size: int) -> int:
     n = 0
     for k in range(size - 1):
         n += (data[k] == _LF) | ((data[k] == _CR) & (data[k + 1] != _LF))
-    if size and (data[size - 1] == _LF or data[size - 1] == _CR):
+    if size and data[size - 1] in (_LF, _CR):
         n += 1
     return n
 
@@ -124,9 +124,9 @@ def lines_in(data: Bytes, size: int) -> int:
 @njit(cache=True, nogil=True)
 def quotes_in(data: Bytes, size: int) -> int:
     """How many quotes there are."""
-    n = np.uint32(0)
+    n = 0
     for k in range(size):
-        n += np.uint32(data[k] == _QUOTE)
+        n += data[k] == _QUOTE
     return n
 
 

@@ -21,9 +21,7 @@ _CODECS = {
 }
 
 
-def read_arrow(
-    source: Path | BinaryIO, ids: Iterable[Any] = ()
-) -> tuple[Any, frozenset[str]]:
+def read_arrow(source: Path | BinaryIO, ids: Iterable[Any] = ()) -> tuple[Any, frozenset[str]]:
     """The table in a file or a stream, as pyarrow's; its content says in which format it is.
 
     Text and Parquet go through pyarrow alone: no field becomes an object of Python's. Columns of
@@ -42,9 +40,7 @@ def read_arrow(
         raise ValueError(f"{name!r} cannot be read as a table: {_shown(reason)}") from error
 
 
-def _read(
-    source: Path | BinaryIO, name: str, ids: frozenset[str]
-) -> tuple[Any, frozenset[str]]:
+def _read(source: Path | BinaryIO, name: str, ids: frozenset[str]) -> tuple[Any, frozenset[str]]:
     with opened(source) as stream:
         head = stream.peek(len(_PARQUET))
         if head == _PARQUET:

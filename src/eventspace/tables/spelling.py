@@ -14,6 +14,7 @@ import numpy.typing as npt
 from numba import njit
 
 _ZERO, _MINUS = ord("0"), ord("-")
+_TENTH = -(2**63 // 10)  # -2^63 without its last digit, 8
 _BLANKS = " \t"
 _SAMPLE = 1 << 16  # texts by which it is judged whether a column repeats itself
 
@@ -115,16 +116,17 @@ def _parse(
         digits = stop - first
         if digits < 1 or digits > 19 or (letters[first] == _ZERO and (digits > 1 or negative)):
             return -1
-        number = np.uint64(0)
+        number = 0  # negative as it grows: 64 bits hold one more of these
         for j in range(first, stop):
-            digit = np.uint64(letters[j]) - np.uint64(_ZERO)
-            if digit > np.uint64(9):  # unsigned: what is below zero is far above
+            digit = np.int64(letters[j]) - _ZERO
+            if digit < 0 or digit > 9:
                 return -1
-            number = number * np.uint64(10) + digit
-        # 19 digits stay below 2^64
-        if number > np.uint64(2**63 if negative else 2**63 - 1):
-            return -1
-        integers[k] = -np.int64(number) if negative else np.int64(number)
+            if j - first == 18 and (
+                number < _TENTH or (number == _TENTH and digit > (8 if negative else 7))
+            ):
+                return -1
+            number = number * 10 - digit
+        integers[k] = number if negative else -number
     return n_missing
 
 
@@ -163,7 +165,7 @@ def _with_missing(texts: Any) -> Any:
 
 
 def _dictionary(column: Any, distinct: Any) -> Any:
-    """A dictionary column with other words in its dictionary; where one is missing, the rows are."""
+    """A dictionary column with these words in their places; rows of a missing one are missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

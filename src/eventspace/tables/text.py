@@ -74,9 +74,7 @@ def _parsed(chunk: Chunk, header: Header, types: dict[str, Any], name: str) -> A
                 # interpreter ends would abort the process
                 pa.BufferReader(pa.py_buffer(chunk.data)),
                 arrow_csv.ReadOptions(column_names=header.names, block_size=block),
-                arrow_csv.ParseOptions(
-                    delimiter=header.delimiter, newlines_in_values=chunk.broken
-                ),
+                arrow_csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=chunk.broken),
                 arrow_csv.ConvertOptions(column_types=types),
             )
             break
