@@ -162,7 +162,7 @@ def value_array(column: Any) -> npt.NDArray[Any]:
         import pyarrow as pa
 
         if column.null_count or pa.types.is_decimal(column.type):
-            column = column.cast(pa.float64())
+            column = column.cast(pa.float64(), safe=False)  # values may be rounded
         return np.asarray(column.to_numpy(zero_copy_only=False))
     return np.asarray(column.to_pandas(), dtype=object)
 

@@ -39,9 +39,7 @@ def read_text(stream: Any, name: str, ids: frozenset[str]) -> tuple[Any, frozens
             for task in added:
                 task.result()
             del parsed
-    columns = {
-        n: spelt[n].column() if n in spelt else _joined(values[n], name) for n in header.names
-    }
+    columns = {n: spelt[n].column() if n in spelt else _joined(values[n]) for n in header.names}
     texts = frozenset(n for n in spelt if not pa.types.is_integer(columns[n].type))
     return pa.table(columns), texts
 
@@ -105,7 +103,7 @@ def _uneven(chunk: Chunk, header: Header, name: str) -> ValueError | None:
     )
 
 
-def _joined(parts: list[Any], name: str) -> Any:
+def _joined(parts: list[Any]) -> Any:
     """The parts of a column of values as one, of the type that pyarrow gives to the whole."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -114,7 +112,10 @@ def _joined(parts: list[Any], name: str) -> Any:
         return pa.chunked_array([], pa.null())
     kinds = {part.type for part in parts} - {pa.null()}
     kind = kinds.pop() if len(kinds) == 1 else pa.null() if not kinds else _common(parts, kinds)
-    column = pa.chunked_array([b for part in parts for b in part.cast(kind).chunks], kind)
+    # integers may be rounded: these are values
+    safe = kind != pa.float64()
+    blocks = [block for part in parts for block in part.cast(kind, safe=safe).chunks]
+    column = pa.chunked_array(blocks, kind)
     # an empty field is missing; "NA" may well be someone's name
     if pa.types.is_string(kind) and pc.any(pc.equal(column, "")).as_py():
         column = pc.if_else(pc.equal(column, ""), None, column)
@@ -130,9 +131,9 @@ def _common(parts: list[Any], kinds: set[Any]) -> Any:
         return pa.float64()
     if kinds == {pa.int64(), pa.bool_()}:
         integers = [part for part in parts if part.type == pa.int64()]
-        if all(pc.all(pc.is_in(part, pa.array([0, 1]))).as_py() for part in integers):
+        if all(pc.all(pc.is_in(part.drop_null(), pa.array([0, 1]))).as_py() for part in integers):
             return pa.bool_()
-    times = [pa.date32(), pa.timestamp("s"), pa.timestamp("ns")]
+    times = [pa.date32(), pa.timestamp("s")]
     if kinds <= set(times):
         return max(kinds, key=times.index)
     return pa.string()
