@@ -1,4 +1,4 @@
-"""Files read as tables: no row is lost, what is damaged is refused in one line, memory is bounded."""
+"""Files read as tables: no row is lost, damage gets one line, memory is bounded."""
 
 from __future__ import annotations
 
@@ -229,6 +229,14 @@ def test_a_damaged_name_in_a_parquet_file(tmp_path: Path) -> None:
     assert "\n" not in str(raised.value)
 
 
+def refusal(content: bytes) -> ValueError | None:
+    try:
+        read_arrow(io.BytesIO(content))
+    except ValueError as error:
+        return error
+    return None
+
+
 def test_damaged_parquet_files_get_one_answer() -> None:
     whole = parquet_bytes(LONG)
     rng = np.random.default_rng(0)
@@ -236,11 +244,9 @@ def test_damaged_parquet_files_get_one_answer() -> None:
         damaged = bytearray(whole[: rng.integers(5, len(whole))] if k % 5 == 0 else whole)
         for place in rng.integers(4, len(damaged), 3):
             damaged[place] = rng.integers(0, 256)
-        try:
-            read_arrow(io.BytesIO(bytes(damaged)))
-        except ValueError as error:
-            assert type(error) is ValueError
-            assert str(error).isprintable()
+        refused = refusal(bytes(damaged))
+        assert refused is None or type(refused) is ValueError
+        assert str(refused).isprintable()
 
 
 def test_parquet_from_a_stream() -> None:

@@ -35,7 +35,7 @@ PAIRS = [
     ("9007199254740993", "9007199254740993.0"),
     ("2020-01-01", "2020-01-01 00:00:00"),
     ("NA", "null"),
-    ("1", "١"),
+    ("1", "\N{ARABIC-INDIC DIGIT ONE}"),
 ]
 
 
@@ -150,7 +150,9 @@ def test_large_integers_with_some_missing_are_not_rounded(tmp_path: Path) -> Non
     with pytest.raises(ValueError, match="user id of row 2 is missing"):
         Observations.of(path)
     table = read_table(path)
-    for ids in (table.ids(0), read_pairs(path).users, pd.array(BIG, dtype="Int64")):
+    pairs = read_pairs(path)
+    assert pairs is not None
+    for ids in (table.ids(0), pairs.users, pd.array(BIG, dtype="Int64")):
         assert Ids(ids).values[:2].tolist() == BIG[:2]
         assert Ids(BIG[:2]).positions(ids).tolist() == [0, 1, -1]
     known = Ids(BIG[:2])
@@ -195,8 +197,8 @@ def test_dictionaries_with_missing_doubled_and_unused_words() -> None:
         ids, positions = number(column, "user")
         assert list(ids) == expected
         assert [ids[k] for k in positions] == column.to_pylist()
-    for words, indices in ((["a", None], [0, 1, 0]), (["z", "a"], [1, None, 1])):
-        column = pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), words)
+    for some, places in ((["a", None], [0, 1, 0]), (["z", "a"], [1, None, 1])):
+        column = pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), pa.array(some))
         with pytest.raises(ValueError, match="user id of row 1 is missing"):
             number(column, "user")
         assert Ids(["a"]).positions(column).tolist() == [0, -1, 0]

@@ -28,16 +28,14 @@ def array(text: bytes) -> np.ndarray:
 
 
 def naive_states(text: bytes) -> list[str]:
-    """The state in which each byte is read: at a field's start, within, in quotes, or behind one."""
+    """The state in which each byte is read: at a field's start, within, quoted, behind a quote."""
     states, state = [], "start"
     for c in text.decode():
         if state in ("start", "within", "behind"):
             states.append(state)
             if c in ",\r\n":
                 state = "start"
-            elif c == '"' and state == "start":
-                state = "quoted"
-            elif c == '"' and state == "behind":
+            elif c == '"' and state in ("start", "behind"):
                 state = "quoted"
             else:
                 state = "within"

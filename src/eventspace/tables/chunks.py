@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,8 @@ class Chunks:
     def __init__(self, stream: Any, name: str) -> None:
         self._stream = stream
         self._name = name
-        self._buffer = np.empty(CHUNK, np.uint8)
+        self._buffer: Bytes = np.empty(CHUNK, np.uint8)
+        self._spare: Bytes | None = None
         self._size = 0
         self._ended = False
         self._line = 1
@@ -48,7 +50,7 @@ class Chunks:
         self._size = rest
 
     def rows(self, delimiter: str) -> Iterator[Chunk]:
-        """Chunk after chunk; each is void once the next is asked for."""
+        """Chunk after chunk; each is void once the one after the next is asked for."""
         while True:
             while self._size < self._buffer.size and not self._ended:
                 self._read()
@@ -61,7 +63,16 @@ class Chunks:
                 self._grow()
                 continue
             yield Chunk(self._buffer[: found.end], self._line, found.broken)
-            self.skip(found.end)
+            self._line += lines_in(self._buffer, found.end)
+            self._turn(found.end)
+
+    def _turn(self, n: int) -> None:
+        """Go on after n bytes in another buffer: these bytes are still being read."""
+        if self._spare is None or self._spare.size < self._buffer.size:
+            self._spare = np.empty_like(self._buffer)
+        self._size -= n
+        self._spare[: self._size] = self._buffer[n : n + self._size]
+        self._buffer, self._spare = self._spare, self._buffer
 
     def _read(self) -> None:
         n = self._stream.readinto(self._buffer[self._size :].data)
@@ -93,3 +104,12 @@ class Chunks:
             f"{line} is not closed where a field ends. Remove it or close it; within a field in "
             "quotes, a quote is written twice."
         )
+
+
+def ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """The same, the next one made by a thread of its own while one is at work."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, chunks, None)
+        while (chunk := coming.result()) is not None:
+            coming = pool.submit(next, chunks, None)
+            yield chunk

@@ -47,10 +47,11 @@ def _read(source: Path | BinaryIO, name: str, ids: frozenset[str]) -> tuple[Any,
             table = read_parquet(source, stream, name)
             refuse_twice(table.column_names, name)
             return table, frozenset()
+        waits = not isinstance(source, Path) or not source.is_file()
         for magic, codec in _CODECS.items():
             if head.startswith(magic):
-                return read_text(Unpacked(stream, codec, name), name, ids)
-        return read_text(stream, name, ids)
+                return read_text(Unpacked(stream, codec, name), name, ids, waits)
+        return read_text(stream, name, ids, waits)
 
 
 def _shown(text: str) -> str:

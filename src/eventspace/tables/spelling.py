@@ -118,7 +118,7 @@ def _parse(
             return -1
         number = 0  # negative as it grows: 64 bits hold one more of these
         for j in range(first, stop):
-            digit = np.int64(letters[j]) - _ZERO
+            digit = int(letters[j]) - _ZERO
             if digit < 0 or digit > 9:
                 return -1
             if j - first == 18 and (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from eventspace.tables.chunks import Chunk, Chunks
+from eventspace.tables.chunks import Chunk, Chunks, ahead
 from eventspace.tables.header import Header, not_utf8, read_header
 from eventspace.tables.quotes import lines_in, uneven_row
 from eventspace.tables.spelling import SpeltColumn
@@ -15,11 +15,14 @@ _BLOCK = 1 << 22  # bytes that a thread of pyarrow's takes at a time
 _SHOWN = 60  # letters of a row in a message
 
 
-def read_text(stream: Any, name: str, ids: frozenset[str]) -> tuple[Any, frozenset[str]]:
+def read_text(
+    stream: Any, name: str, ids: frozenset[str], waits: bool
+) -> tuple[Any, frozenset[str]]:
     """The table in a stream of text, as pyarrow's, and the columns that are held as spelt.
 
     These are all that may hold ids: those named in ``ids``, and those that may be meant by nobody
-    naming any.
+    naming any. ``waits`` says that a stream may make one wait: a thread that reads ahead of it
+    could not be stopped.
     """
     import pyarrow as pa
 
@@ -28,17 +31,21 @@ def read_text(stream: Any, name: str, ids: frozenset[str]) -> tuple[Any, frozens
     spelt = {n: SpeltColumn() for n in _id_columns(header.names, ids)}
     values: dict[str, list[Any]] = {n: [] for n in header.names if n not in spelt}
     types = dict.fromkeys(spelt, pa.string())
+    chunks = text.rows(header.delimiter)
     with ThreadPoolExecutor(max(1, min(len(spelt), 4))) as pool:
-        for chunk in text.rows(header.delimiter):
+        tasks: list[Future[None]] = []
+        for chunk in chunks if waits else ahead(chunks):
             parsed = _parsed(chunk, header, types, name)
-            added = [pool.submit(column.add, parsed.column(n)) for n, column in spelt.items()]
+            for task in tasks:
+                task.result()
+            tasks = [pool.submit(column.add, parsed.column(n)) for n, column in spelt.items()]
             for n, parts in values.items():
                 parts.append(parsed.column(n))
                 if pa.types.is_string(parts[-1].type):
                     types[n] = pa.string()
-            for task in added:
-                task.result()
             del parsed
+        for task in tasks:
+            task.result()
     columns = {n: spelt[n].column() if n in spelt else _joined(values[n]) for n in header.names}
     texts = frozenset(n for n in spelt if not pa.types.is_integer(columns[n].type))
     return pa.table(columns), texts
