@@ -195,7 +195,7 @@ class Pipe(io.BytesIO):
 
 
 def test_ids_beyond_64_bits_late_in_a_file_stay_text(tmp_path: Path) -> None:
-    rows = "".join(f"{u},1{u:06d},1\n" for u in range(200_000))
+    rows = "".join(f"{u},1{u:06d},1\n" for u in range(30_000))
     last = [f"1,{2**63 + k},0\n" for k in range(2)]
     content = f"user,item,value\n{rows}{''.join(last)}".encode()
     path = tmp_path / "late.csv.gz"

@@ -7,6 +7,7 @@ import gzip
 import io
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +208,30 @@ def test_a_large_file_is_refused_without_an_abort(tmp_path: Path) -> None:
         assert process.returncode == 2
         assert err.count("\n") == 1
         assert "line 2 has 4 fields" in err
+
+
+class Watched(io.BytesIO):
+    """Bytes that note who reads them."""
+
+    readers: set[threading.Thread]
+
+    def readinto(self, buffer: Any) -> int:
+        self.readers.add(threading.current_thread())
+        return super().readinto(buffer)
+
+    def read(self, size: int | None = -1) -> bytes:
+        self.readers.add(threading.current_thread())
+        return super().read(size)
+
+
+def test_no_thread_of_arrow_waits_for_python() -> None:
+    """One that did while the interpreter ends aborted the process, or hung."""
+    rows = b"user,item,value\n" + b"".join(b"%d,1,1\n" % k for k in range(200_000))
+    for content in (rows, gzip.compress(rows, 1), parquet_bytes(LONG)):
+        stream = Watched(content)
+        stream.readers = set()
+        read_arrow(stream)
+        assert stream.readers == {threading.current_thread()}
 
 
 def parquet_bytes(table: Any, **options: Any) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from eventspace.tables.quotes import Bytes, Rows, last_line, lines_in, quotes_in, rows_in
 
-CHUNK = 1 << 26  # bytes
+CHUNK = 1 << 25  # bytes
 LONGEST_ROW = 1 << 29  # pyarrow counts the bytes of a block in 32 bits
 
 
@@ -49,7 +49,7 @@ class Chunks:
         self._buffer[:rest] = self._buffer[n : self._size]
         self._size = rest
 
-    def rows(self, delimiter: str) -> Iterator[Chunk]:
+    def rows(self, delimiter: str) -> Generator[Chunk, None, None]:
         """Chunk after chunk; each is void once the one after the next is asked for."""
         while True:
             while self._size < self._buffer.size and not self._ended:
@@ -106,7 +106,7 @@ class Chunks:
         )
 
 
-def ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+def ahead(chunks: Iterator[Chunk]) -> Generator[Chunk, None, None]:
     """The same, the next one made by a thread of its own while one is at work."""
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, chunks, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 from eventspace.tables.chunks import Chunk, Chunks, ahead
@@ -31,10 +32,13 @@ def read_text(
     spelt = {n: SpeltColumn() for n in _id_columns(header.names, ids)}
     values: dict[str, list[Any]] = {n: [] for n in header.names if n not in spelt}
     types = dict.fromkeys(spelt, pa.string())
-    chunks = text.rows(header.delimiter)
-    with ThreadPoolExecutor(max(1, min(len(spelt), 4))) as pool:
-        tasks: list[Future[None]] = []
-        for chunk in chunks if waits else ahead(chunks):
+    rows = text.rows(header.delimiter)
+    tasks: list[Future[None]] = []
+    with (
+        closing(rows if waits else ahead(rows)) as chunks,
+        ThreadPoolExecutor(max(1, min(len(spelt), 4))) as pool,
+    ):
+        for chunk in chunks:
             parsed = _parsed(chunk, header, types, name)
             for task in tasks:
                 task.result()
