@@ -64,7 +64,7 @@ TABLES = [
     ("user,item,value,weight\nann,Up,1,0\n", "", "Nothing is observed"),
     ("", "", "is empty: its first line should name the columns"),
     ("user item value\nann Up 1\n", "", "is not separated by commas, tabs or semicolons"),
-    ("user,item,value\nann,Up\n", "", "cannot be read as a table: CSV parse error"),
+    ("user,item,value\nann,Up\n", "", "line 2 has 2 fields and the first line 3: 'ann,Up'"),
     ('{"user": 1}\n', "", "is JSON: a table is a CSV, TSV or Parquet file"),
     ("user,item,item,value\nann,Up,Heat,1\n", "", "has more than one column named 'item'"),
     ("user,item,film,value\nann,Up,Up,1\n", "", "'item' and 'film' could both be the item: say "

@@ -56,6 +56,9 @@ class Ids:
             row_unique, uniques = _factorize(column)
             # a missing id is unknown: its -1 takes what is put last
             return np.append(self.positions(plain_array(uniques)), -1)[row_unique]
+        if isinstance(column, np.ndarray) and column.dtype == object:
+            # of a kind that holds any text: pandas would take that of Arrow, which is UTF-8
+            column = pd.Index(column, dtype=object)
         return self._lookup.get_indexer(column).astype(np.int64, copy=False)
 
     @cached_property
@@ -99,6 +102,12 @@ def number(column: Any, what: str, known: Ids | None = None) -> tuple[Ids, npt.N
     return ids, positions
 
 
+def distinct_of(column: Any) -> tuple[npt.NDArray[np.int32], list[Any]]:
+    """The place of each row's value among the distinct ones, -1 where it is missing, and these."""
+    positions, uniques = _factorize(as_column(column))
+    return positions, plain_array(as_column(uniques)).tolist()
+
+
 def as_column(data: Any) -> Any:
     """One column as numpy, pandas or pyarrow can number it, without a copy where it is one."""
     if isinstance(data, pd.MultiIndex):
@@ -136,7 +145,9 @@ def plain_array(column: Any) -> npt.NDArray[Any]:
     if _is_arrow(column):
         import pyarrow as pa
 
-        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        # with some missing, numpy would round integers to floats, and merge the large ones
+        whole = pa.types.is_integer(column.type) and not column.null_count
+        if whole or pa.types.is_floating(column.type):
             return np.asarray(column.to_numpy(zero_copy_only=False))
         return np.fromiter(column.to_pylist(), dtype=object, count=len(column))
     if isinstance(column, np.ndarray):
@@ -190,8 +201,16 @@ def _factorize_arrow(column: Any) -> tuple[npt.NDArray[np.int32], Any]:
     if pa.types.is_dictionary(kind):  # a categorical: its own order is not that of appearance
         if isinstance(column, pa.ChunkedArray):
             column = column.unify_dictionaries().combine_chunks()
-        positions, used = _factorize(plain_array(column.indices))
-        return positions, column.dictionary.take(pa.array(used.astype(np.int64)))
+        words = column.dictionary
+        if words.null_count or len(words.unique()) < len(words):
+            return _factorize_arrow(column.dictionary_decode())
+        places = column.indices.cast(pa.int64())
+        positions, used = _factorize(places.fill_null(-1).to_numpy())
+        if places.null_count:
+            missing = int(np.flatnonzero(used < 0)[0])
+            used = np.delete(used, missing)
+            positions = np.where(positions == missing, -1, positions - (positions > missing))
+        return positions.astype(np.int32, copy=False), words.take(pa.array(used))
     whole = pa.types.is_integer(kind) and column.null_count == 0
     if whole or pa.types.is_floating(kind) or pa.types.is_nested(kind):
         return _factorize(plain_array(column))

@@ -132,7 +132,7 @@ class Observations:
         what is not named here is found by the names people use, else by position. Successes and
         trials give the value successes / trials with the weight trials.
         """
-        table = table_of(data)
+        table = table_of(data, (user, item))
         if table is None:
             raise ValueError(
                 f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
@@ -169,7 +169,7 @@ class Observations:
         of the values' shape, in the same order.
         """
         known = Known.of(users, items)
-        table = None if sparse.issparse(data) else table_of(data)
+        table = None if sparse.issparse(data) else table_of(data, (user,))
         if table is not None:
             columns = cols.from_wide(table, user, weight, known)
         elif user is not None:

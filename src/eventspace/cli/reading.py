@@ -13,7 +13,7 @@ import numpy as np
 
 from eventspace.expressions import event_of
 from eventspace.files import load_any
-from eventspace.ids import Ids
+from eventspace.ids import Ids, distinct_of
 from eventspace.observations import Observations
 from eventspace.tables.frames import Table, read_table
 from eventspace.tables.words import role
@@ -168,19 +168,19 @@ def item_column(
         )
     at = [j for j, name in enumerate(table.names) if str(name).lower() in names and j > 0]
     j = at[0] if at else range(len(table.names))[place]
-    keys = listed(like(table.column(0), ids))
+    keys = listed(like(table.ids(0), ids))
     if not set(keys) & set(ids):
         raise ValueError(
             f"{str(path)!r} has none of the model's items in its first column, {table.names[0]!r}: "
             f"the model knows {ids[0]!r}, say."
         )
-    pairs = zip(keys, table.column(j).to_pylist(), strict=True)
+    pairs = zip(keys, table.ids(j).to_pylist(), strict=True)
     return {key: value for key, value in pairs if value is not None}
 
 
 def pairs(path: Path, user: str | None, item: str | None) -> tuple[Any, Any]:
     """The columns of users and of items in a table."""
-    table = read_table(source(path))
+    table = read_table(source(path), (user, item))
     return _named(table, path, "user", user, 0), _named(table, path, "item", item, 1)
 
 
@@ -188,12 +188,12 @@ def _named(table: Table, path: Path, what: str, name: str | None, place: int) ->
     if name is not None:
         if name not in table.names:
             raise ValueError(f"There is no column {name!r} among {_listed(table)}.")
-        return table.column(table.names.index(name))
+        return table.ids(table.names.index(name))
     found = [j for j, other in enumerate(table.names) if role(other) == what]
     if len(found) == 1:
-        return table.column(found[0])
+        return table.ids(found[0])
     if not found and len(table.names) == 2 and role(table.names[place]) is None:
-        return table.column(place)
+        return table.ids(place)
     number = "No column" if not found else "More than one column"
     raise ValueError(
         f"{number} of {str(path)!r} is named like the {what}: say --{what} NAME. "
@@ -210,17 +210,30 @@ def like(column: Any, ids: Ids) -> Any:
 
     Text becomes the number that is spelt so, value by value: "007" and "x" stay what they are.
     """
+    known = ids.values
+    texts = known.dtype == object and all(isinstance(id_, str) for id_ in known[:1000])
+    if isinstance(column, list):  # of any text, also such as pyarrow cannot hold
+        spelt = _spelt(ids)
+        alike = [str(id_) if texts and id_ is not None else spelt.get(id_, id_) for id_ in column]
+        return np.fromiter(alike, dtype=object, count=len(alike))
     import pyarrow as pa
 
-    column = pa.array(column) if isinstance(column, list) else column
-    known = ids.values
-    texts = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    if known.dtype == object and not texts and all(isinstance(id_, str) for id_ in known[:1000]):
+    distinct = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    is_text = pa.types.is_string(distinct) or pa.types.is_large_string(distinct)
+    if texts and not is_text:
         return column.cast(pa.string())
-    if known.dtype != object and texts:
-        spelt = {str(id_): id_ for id_ in ids}
-        return np.array([spelt.get(text, text) for text in column.to_pylist()], dtype=object)
+    if known.dtype != object and is_text:
+        spelt = _spelt(ids)
+        positions, words = distinct_of(column)
+        alike = [spelt.get(word, word) for word in words]
+        # a missing id is at -1, the last
+        return np.fromiter([*alike, None], dtype=object, count=len(alike) + 1)[positions]
     return column
+
+
+def _spelt(ids: Ids) -> dict[str, Any]:
+    """Numbers by their spelling; nothing if the ids are no numbers."""
+    return {} if ids.values.dtype == object else {str(id_): id_ for id_ in ids}
 
 
 def listed(column: Any) -> list[Any]:

@@ -69,7 +69,7 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
         return Attributes(names, values)
     named = [j for j, name in enumerate(table.names) if role(name) in ("user", "item")]
     j = named[0] if named else 0 if table.index is None else None
-    row_ids = Ids(table.index if j is None else table.column(j))
+    row_ids = Ids(table.index if j is None else table.ids(j))
     rows = ids.positions(row_ids.values)
     if (rows < 0).all():
         raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -15,6 +15,7 @@ import pandas as pd
 
 from eventspace.ids import PANDAS_COLUMN, as_column, plain_array, series_column
 from eventspace.tables.reading import read_arrow
+from eventspace.tables.spelling import values_of
 
 # pandas' word for what an array of objects holds, where these are numbers
 NUMBER_KINDS = {"integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty"}
@@ -22,17 +23,27 @@ NUMBER_KINDS = {"integer", "floating", "mixed-integer-float", "decimal", "boolea
 
 @dataclass(frozen=True)
 class Table:
-    """A DataFrame, whosever it is: the names of its columns, and each column when asked for."""
+    """A DataFrame, whosever it is: the names of its columns, and each column when asked for.
+
+    Of a text file, the columns ``spelt`` are held as they are spelt, to be ids; as values they may
+    be numbers.
+    """
 
     names: list[Hashable]
     frame: Any  # a pandas DataFrame, otherwise narwhals'
     library: str
+    spelt: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.frame)
 
     def column(self, j: int) -> Any:
-        """The j-th column, as `eventspace.ids.as_column` gives it."""
+        """The j-th column as values, as `eventspace.ids.as_column` gives it."""
+        column = self.ids(j)
+        return values_of(column) if self.names[j] in self.spelt else column
+
+    def ids(self, j: int) -> Any:
+        """The j-th column as ids: in these two spellings are never one."""
         if isinstance(self.frame, pd.DataFrame):
             return self.frame.iloc[:, j]
         return series_column(self.frame.get_column(self.names[j]))
@@ -68,12 +79,15 @@ class Table:
         return matrix
 
 
-def table_of(data: Any) -> Table | None:
-    """The table that ``data`` is, or that the file or stream holds; None if it is no table."""
+def table_of(data: Any, ids: Iterable[Hashable | None] = ()) -> Table | None:
+    """The table that ``data`` is, or that the file or stream holds; None if it is no table.
+
+    ``ids`` names columns that will be asked for as ids, beside those whose own names say so.
+    """
     if isinstance(data, (str, os.PathLike)):
-        return read_table(Path(data))
+        return read_table(Path(data), ids)
     if isinstance(data, io.IOBase):
-        return read_table(cast("BinaryIO", data))
+        return read_table(cast("BinaryIO", data), ids)
     if isinstance(data, pd.DataFrame):
         return Table(list(data.columns), data, "pandas")
     if isinstance(data, (np.ndarray, list, tuple)):
@@ -148,14 +162,14 @@ def value_array(column: Any) -> npt.NDArray[Any]:
         import pyarrow as pa
 
         if column.null_count or pa.types.is_decimal(column.type):
-            column = column.cast(pa.float64())
+            column = column.cast(pa.float64(), safe=False)  # values may be rounded
         return np.asarray(column.to_numpy(zero_copy_only=False))
     return np.asarray(column.to_pandas(), dtype=object)
 
 
-def read_table(source: Path | BinaryIO) -> Table:
+def read_table(source: Path | BinaryIO, ids: Iterable[Hashable | None] = ()) -> Table:
     """The table in a Parquet, CSV or TSV file, or in a stream of such bytes."""
     import narwhals as nw
 
-    table = read_arrow(source)
-    return Table(table.column_names, nw.from_native(table, eager_only=True), "pandas")
+    table, spelt = read_arrow(source, ids)
+    return Table(table.column_names, nw.from_native(table, eager_only=True), "pandas", spelt)

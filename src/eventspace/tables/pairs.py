@@ -38,10 +38,10 @@ def read_pairs(data: Any) -> Pairs | None:
         )
     roles = [role(name) for name in table.names]
     if roles.count("user") == 1 and roles.count("item") == 1:
-        return Pairs(table.column(roles.index("user")), table.column(roles.index("item")))
+        return Pairs(table.ids(roles.index("user")), table.ids(roles.index("item")))
     if len(table.names) == 2:
         swapped = "item" in roles[:1] or "user" in roles[1:]
-        first, second = table.column(0), table.column(1)
+        first, second = table.ids(0), table.ids(1)
         return Pairs(second, first) if swapped else Pairs(first, second)
     return None
 

@@ -11,11 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from eventspace.tables.frames import Table, column_kind, value_array
-from eventspace.tables.words import role
+from eventspace.tables.words import FEW, role
 
 _HINTS = ("user", "item", "value", "weight", "successes", "trials", "time")
-
-FEW = 8  # columns that a long table may well have
 
 Roles = dict[str, int]
 

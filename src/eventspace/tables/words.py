@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 
+FEW = 8  # columns that a long table may well have
+
 # Read without case, blanks and underscores; a user's or an item's word also with "id" or "name".
 _WORDS = {
     "user": "user uid customer member viewer reader listener reviewer person subject patient "
