@@ -168,19 +168,20 @@ def test_large_integers_with_some_missing_are_not_rounded(tmp_path: Path) -> Non
 # --- text that is no UTF-8 --------------------------------------------------------------------
 
 
-def test_half_a_surrogate_pair_is_an_id_like_others() -> None:
-    users = ["\ud800", "ann", "\udfff"]
-    for column in (users, np.array(users, object), pd.Series(users, dtype=object)):
-        observed = Observations.of((column, [1, 1, 1], [0.0, 0.5, 1.0]))
-        assert list(observed.user_ids) == users
-        assert observed.user_ids.positions(users[::-1]).tolist() == [2, 1, 0]
-        assert observed.user_ids.joined(Ids(["\udcff"]))[1].tolist() == [3]
+def test_half_a_surrogate_pair_is_no_id() -> None:
+    """No file, no Arrow column and no terminal can hold it, so none is let in."""
+    users = ["ann", "\ud800", "\udfff"]
     frame = pd.DataFrame({"user": pd.Series(users, dtype=object), "item": 1, "value": [0, 0.5, 1]})
-    assert list(Observations.of(frame).user_ids) == users
+    for data in (
+        (users, [1, 1, 1], [0.0, 0.5, 1.0]),
+        (np.array(users, object), [1, 1, 1], [0.0, 0.5, 1.0]),
+        frame,
+        pd.DataFrame(np.eye(3), index=pd.Index(users, dtype=object), columns=list("xyz")),
+    ):
+        with pytest.raises(ValueError, match=r"user id '\\ud800' is no text: it holds half of"):
+            Observations.of(data)
     assert listed(like(["\udcff", "7"], Ids([7]))) == ["\udcff", 7]
-    assert listed(like([7], Ids(["\udcff"]))) == ["7"]
-    model = KolmogorovModel(n_events=1, random_state=0).fit(frame)
-    assert model.predict((users, [1, 1, 1])).shape == (3,)
+    model = KolmogorovModel(n_events=1, random_state=0).fit((["a", "b"], [1, 1], [0.0, 1.0]))
     with pytest.raises(ValueError, match=r"knows no user '\\udcff'"):
         model.recommend("\udcff")
 

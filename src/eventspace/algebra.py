@@ -12,6 +12,7 @@ import numpy as np
 
 from eventspace.codes import Codes, inside, sizes, unpack
 from eventspace.parameters import check_whole
+from eventspace.printable import printable
 from eventspace.space import Floats, Space, known_positions
 from eventspace.tables.frames import data_frame
 from eventspace.tables.pairs import is_column
@@ -64,7 +65,7 @@ class Expression(NamedTuple):
         """As much of it as fits well into a line."""
         text = ""
         for piece in self.texts():
-            text += re.sub(r"\s", " ", piece)
+            text += printable(re.sub(r"\s", " ", piece))
             if len(text) > _SHOWN:
                 return text[:_SHOWN] + "..."
         return text

@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from eventspace.algebra import PRECEDENCE, Event
+from eventspace.printable import printable, shown
 from eventspace.space import Space
 
 T = TypeVar("T")
@@ -62,7 +63,7 @@ def event_of(space: Space, text: str, others: Mapping[str, int] | None = None) -
     it, unless a string is spelt the same. ``others`` are other names of items, for what no id is.
     """
     if not isinstance(text, str):
-        raise ValueError(f"An expression is text, such as 'Alien & ~Heat', not {text!r}.")
+        raise ValueError(f"An expression is text, such as 'Alien & ~Heat', not {shown(text)}.")
     ids = space.observations.item_ids
     positions: dict[str, int] = {}
     for k, id_ in enumerate(ids):
@@ -182,7 +183,8 @@ def _error(problem: str, text: str, place: int) -> ExpressionError:
 
 
 def _line(text: str) -> str:
-    return re.sub(r"\s", " ", text)
+    """A text in one line, each character still in its place."""
+    return "".join(" " if c.isspace() else c if len(printable(c)) == 1 else "\ufffd" for c in text)
 
 
 def _width(character: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from numba import njit
+
+from eventspace.printable import shown
 
 PANDAS_COLUMN = (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)
 Positions = npt.NDArray[np.int64]
@@ -96,10 +99,26 @@ def number(column: Any, what: str, known: Ids | None = None) -> tuple[Ids, npt.N
         row = int(np.argmax(positions < 0))
         raise ValueError(f"The {what} id of row {row} is missing; every row needs one.")
     ids = Ids(uniques)
+    _refuse_broken(ids, what)
     if known is not None:
         ids, moved = known.joined(ids)
         positions = moved.astype(np.int32)[positions]
     return ids, positions
+
+
+def _refuse_broken(ids: Ids, what: str) -> None:
+    """Refuse text that nothing can write down: half of a pair of surrogates."""
+    if ids.values.dtype != object:
+        return
+    texts = [id_ for id_ in ids.values if isinstance(id_, str)]
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        broken = next(text for text in texts if re.search("[\ud800-\udfff]", text))
+        raise ValueError(
+            f"The {what} id {shown(broken)} is no text: it holds half of a pair of surrogates, "
+            "which no file can hold. Write it another way."
+        ) from None
 
 
 def distinct_of(column: Any) -> tuple[npt.NDArray[np.int32], list[Any]]:

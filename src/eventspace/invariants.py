@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from eventspace.codes import WORD
 from eventspace.entries import Entries
 from eventspace.ids import Ids
+from eventspace.printable import shown
 
 PMF_SLACK = 1e-6  # that a PMF, as rounding leaves it, may be away from one
 LEAST_PIVOT = 1e-8  # of the Cholesky factor of a covariance: below it, it is taken as singular
@@ -100,12 +101,7 @@ def check_number(name: str, value: Any) -> None:
     elif fits and rule.kind is not bool:
         fits = rule.low <= value <= rule.high
     if not fits:
-        raise InvariantError(f"{name} is {_shown(value)}, not {_wanted(rule)}")
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:40]}..."
+        raise InvariantError(f"{name} is {shown(value)}, not {_wanted(rule)}")
 
 
 def _wanted(rule: Number) -> str:
@@ -135,7 +131,7 @@ def check_ids(ids: Ids, what: str) -> None:
         raise InvariantError(f"the {what} ids cannot be told apart: {error}") from error
     if not unique:
         twice = pd.Index(values, dtype=values.dtype).duplicated()
-        raise InvariantError(f"the {what} id {_shown(ids[int(np.argmax(twice))])} comes twice")
+        raise InvariantError(f"the {what} id {shown(ids[int(np.argmax(twice))])} comes twice")
 
 
 def check_entries(entries: Entries, n_rows: int, n_columns: int) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from eventspace.codes import Codes, masses, pack
 from eventspace.ids import Ids, as_column, plain_array
 from eventspace.observations import Observations
+from eventspace.printable import shown
 
 Floats = NDArray[np.float64]
 
@@ -72,17 +73,17 @@ class Space:
         """The position of an item whose set is known."""
         position = known_position(self.observations.item_ids, item, "item")
         if not self.ratings[position]:
-            raise ValueError(f"Item {item!r} has no ratings, so that its set is not known.")
+            raise ValueError(f"Item {shown(item)} has no ratings, so that its set is not known.")
         return position
 
 
 def known_position(ids: Ids, wanted: Any, what: str) -> int:
     """The position of one id; an unknown one is an error that names the nearest."""
     if not isinstance(wanted, Hashable):
-        raise ValueError(f"The id of one {what} is wanted, not {wanted!r}.")
+        raise ValueError(f"The id of one {what} is wanted, not {shown(wanted)}.")
     position = int(ids.positions([wanted])[0])
     if position < 0:
-        raise ValueError(f"The model knows no {what} {wanted!r}{_nearest(ids, wanted)}")
+        raise ValueError(f"The model knows no {what} {shown(wanted)}{_nearest(ids, wanted)}")
     return position
 
 
@@ -91,7 +92,7 @@ def known_positions(ids: Ids, wanted: Any, what: str, remedy: str) -> NDArray[np
     positions = ids.positions(wanted)
     if (positions < 0).any():
         missing = list(dict.fromkeys(plain_array(as_column(wanted))[positions < 0].tolist()))
-        shown = ", ".join(repr(id_) for id_ in missing[:5]) + (", ..." if len(missing) > 5 else "")
+        shown = ", ".join(shown(id_) for id_ in missing[:5]) + (", ..." if len(missing) > 5 else "")
         near = _nearest(ids, missing[0]) if len(missing) == 1 else "."
         raise ValueError(
             f"The model does not know {len(missing)} of these {what}s: {shown}{near} {remedy}"
@@ -105,4 +106,4 @@ def _nearest(ids: Ids, wanted: Any) -> str:
     names = {str(id_).casefold(): id_ for id_ in ids}
     close = difflib.get_close_matches(wanted.casefold(), names, n=3)
     close = close or [name for name in names if wanted and wanted.casefold() in name][:3]
-    return f": did you mean {' or '.join(repr(names[name]) for name in close)}?" if close else "."
+    return f": did you mean {' or '.join(shown(names[name]) for name in close)}?" if close else "."

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace.printable import printable
 from eventspace.progress import bar
 from eventspace.text_arrays import Spelt, decoded, read_spelt, spelt, strict_json
 
@@ -141,9 +142,8 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Stored]:
 
 def _line(error: Exception) -> str:
     """What an error says, in one line that no terminal obeys."""
-    words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-    shown = words if len(words) <= 200 else f"{words[:200]}..."
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in shown)
+    words = " ".join(printable(str(error)).split()).rstrip(".") or type(error).__name__
+    return words if len(words) <= 200 else f"{words[:200]}..."
 
 
 def _looks_like_zip(path: str | os.PathLike[str]) -> bool:

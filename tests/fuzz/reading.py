@@ -73,13 +73,12 @@ class TableTarget:
         if content.startswith(_MAGICS):
             return
         text = content.decode("utf-8-sig")
-        head = text.partition("\n")[0].rstrip("\r")
-        comma = max("\t,;", key=head.count)
         csv.field_size_limit(1 << 30)
-        found = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=comma) if row]
+        comma = max("\t,;", key=lambda d: len(next(_records(text, d))))
+        found = [row for row in _records(text, comma) if row]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            table = read_arrow(self.path)
+            table, _ = read_arrow(self.path)
         names = found[0]
         first = 1 if names == table.column_names else 0
         n_rows = len(found) - first
@@ -89,6 +88,10 @@ class TableTarget:
                 k = names.index(name)
                 spelt = {row[k] for row in found[1:] if k < len(row)}
                 demand(len(ids) == len(spelt), f"{len(ids)} {name}s are read of {len(spelt)}")
+
+
+def _records(text: str, delimiter: str) -> Any:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
 
 
 def demand_sound(observed: Observations) -> None:

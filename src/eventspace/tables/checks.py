@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from eventspace.printable import shown
 from eventspace.tables.columns import Columns
 from eventspace.tables.frames import NUMBER_KINDS
 from eventspace.tables.scale import TOLERANCE, Scale, ScaleOption, allowed, choose
@@ -72,17 +73,19 @@ def _refuse_other_than_number(
     columns: Columns, k: int, value: Any, what: str, allowed_range: str
 ) -> None:
     if isinstance(value, complex):
-        raise ValueError(f"Complex data not supported: {what} {value!r} ({columns.place(k)}).")
+        raise ValueError(f"Complex data not supported: {what} {shown(value)} ({columns.place(k)}).")
     if isinstance(value, (str, bytes)):
         remedy = " (pandas.to_numeric makes numbers of text)" if _is_numeric_text(value) else ""
         if re.fullmatch(r"\s*[-+]?\d+,\d+\s*", str(value)):
             remedy = f" (with a point it is a number: {str(value).strip().replace(',', '.')})"
-        raise ValueError(f"{what} {value!r} ({columns.place(k)}) is text{remedy}; {allowed_range}.")
+        raise ValueError(
+            f"{what} {shown(value)} ({columns.place(k)}) is text{remedy}; {allowed_range}."
+        )
     try:
         float(value)
     except TypeError as error:
         raise NoNumberError(
-            f"{what} {value!r} ({columns.place(k)}) is no number: {error}."
+            f"{what} {shown(value)} ({columns.place(k)}) is no number: {error}."
         ) from error
 
 

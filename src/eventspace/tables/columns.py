@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import sparse
 
 from eventspace.ids import Ids, as_column, number
+from eventspace.printable import shown
 from eventspace.tables.frames import Table, column_kind, value_array
 from eventspace.tables.roles import Roles
 from eventspace.tables.words import role
@@ -55,7 +56,7 @@ class Columns:
         """Where entry k is, for messages."""
         row = k if self.rows is None else int(self.rows[k])
         user, item = self.user_ids[self.users[k]], self.item_ids[self.items[k]]
-        return f"row {row}, user {user!r}, item {item!r}"
+        return f"row {row}, user {shown(user)}, item {shown(item)}"
 
     def kept(self, mask: npt.NDArray[np.bool_]) -> Columns:
         """These entries only."""

@@ -158,12 +158,14 @@ def value_array(column: Any) -> npt.NDArray[Any]:
         if column_kind(pd.Series(column)) in ("number", "bool"):
             return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
         return np.asarray(column, dtype=object)
-    if column_kind(column) in ("number", "bool"):
-        import pyarrow as pa
+    import pyarrow as pa
 
+    if column_kind(column) in ("number", "bool"):
         if column.null_count or pa.types.is_decimal(column.type):
             column = column.cast(pa.float64(), safe=False)  # values may be rounded
         return np.asarray(column.to_numpy(zero_copy_only=False))
+    if pa.types.is_dictionary(column.type):  # pandas' categories hold nothing that is missing
+        column = column.cast(column.type.value_type)
     return np.asarray(column.to_pandas(), dtype=object)
 
 

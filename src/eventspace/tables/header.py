@@ -13,7 +13,7 @@ from eventspace.tables.quotes import Row, row_from
 
 _DELIMITERS = "\t,;"
 _HEAD = 1 << 18  # bytes that hold the first line of nearly every table
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 # What people have instead of a table, by the first bytes
 _OTHERS = {
@@ -42,8 +42,8 @@ def read_header(text: Chunks, name: str) -> Header:
             raise ValueError(f"{name!r} is {what}: a table is a CSV, TSV or Parquet file.")
     if start.startswith(_UTF16):
         raise not_utf8(name)
-    if start.startswith(_BOM):
-        text.skip(len(_BOM))
+    if start.startswith(BOM):
+        text.skip(len(BOM))
     delimiter, size = _first_row(text)
     line = text.head(size)[0][:size].tobytes()
     try:

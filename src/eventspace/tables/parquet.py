@@ -46,4 +46,6 @@ def read_parquet(source: Path | Any, stream: Stream, name: str) -> Any:
             group = metadata.row_group(k)
             done += sum(group.column(j).total_compressed_size for j in range(group.num_columns))
             stream.tell_done(done)
-        return pa.concat_tables(groups) if groups else file.read()
+        table = pa.concat_tables(groups) if groups else file.read()
+    table.validate(full=True)  # what a damaged file says of offsets and texts is not yet looked at
+    return table

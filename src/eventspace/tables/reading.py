@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from eventspace.printable import printable
 from eventspace.tables.header import refuse_twice
 from eventspace.tables.parquet import read_parquet
 from eventspace.tables.streams import Unpacked, opened
@@ -37,7 +38,7 @@ def read_arrow(source: Path | BinaryIO, ids: Iterable[Any] = ()) -> tuple[Any, f
         raise
     except (pa.ArrowException, csv.Error, OSError, MemoryError, UnicodeError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise ValueError(f"{name!r} cannot be read as a table: {_shown(reason)}") from error
+        raise ValueError(f"{name!r} cannot be read as a table: {printable(reason)}") from error
 
 
 def _read(source: Path | BinaryIO, name: str, ids: frozenset[str]) -> tuple[Any, frozenset[str]]:
@@ -52,8 +53,3 @@ def _read(source: Path | BinaryIO, name: str, ids: frozenset[str]) -> tuple[Any,
             if head.startswith(magic):
                 return read_text(Unpacked(stream, codec, name), name, ids, waits)
         return read_text(stream, name, ids, waits)
-
-
-def _shown(text: str) -> str:
-    """A text without the characters that do something to a terminal."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -6,8 +6,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
+import numpy as np
+
 from eventspace.tables.chunks import Chunk, Chunks, ahead
-from eventspace.tables.header import Header, not_utf8, read_header
+from eventspace.tables.header import BOM, Header, not_utf8, read_header
 from eventspace.tables.quotes import lines_in, uneven_row
 from eventspace.tables.spelling import SpeltColumn
 from eventspace.tables.words import FEW, role
@@ -76,12 +78,15 @@ def _parsed(chunk: Chunk, header: Header, types: dict[str, Any], name: str) -> A
 
     # a row has to fit into a block, and in a wide table many should
     block = min(max(_BLOCK, 16 * header.size), chunk.data.size + 1)
+    data = chunk.data
+    if data[:3].tobytes() == BOM:  # of a field: at the very beginning, pyarrow takes it for a mark
+        data = np.concatenate([np.frombuffer(b"\n", np.uint8), data])
     while True:
         try:
             table = arrow_csv.read_csv(
                 # Arrow's threads see memory only: one that waited for Python while the
                 # interpreter ends would abort the process
-                pa.BufferReader(pa.py_buffer(chunk.data)),
+                pa.BufferReader(pa.py_buffer(data)),
                 arrow_csv.ReadOptions(column_names=header.names, block_size=block),
                 arrow_csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=chunk.broken),
                 arrow_csv.ConvertOptions(column_types=types),
