@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from numba import njit
+
+from eventspace.jit import njit
 
 PANDAS_COLUMN = (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)
 Positions = npt.NDArray[np.int64]
