@@ -17,11 +17,12 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace.placing import placed
 from eventspace.progress import bar
 
 FORMAT = "eventspace model"
@@ -66,27 +67,6 @@ def write(
         with _counting("write", sum(array.nbytes for array in plain.values())) as count:
             for key, array in plain.items():
                 _write_array(archive, key, array, count)
-
-
-@contextmanager
-def placed(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to that is put in place at the end, and not at all if anything fails."""
-    if os.path.exists(path) and not os.path.isfile(path):  # a device, or a pipe
-        with open(path, "wb") as file:
-            yield file
-        return
-    target = os.path.realpath(path)
-    name = f"{target}.{os.getpid()}-{uuid.uuid4().hex[:8]}.part"
-    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
