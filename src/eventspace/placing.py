@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 _PART = ".part"
+_parts: set[str] = set()  # that are being written
 n_placed = 0  # files that this process has put in place: what an interrupted command tells
 
 
@@ -39,6 +40,7 @@ def _beside(target: str) -> Iterator[BinaryIO]:
     global n_placed
     name = f"{target}.{os.getpid()}-{os.urandom(4).hex()}{_PART}"
     try:
+        _parts.add(name)
         with os.fdopen(_opened(name, target), "wb") as file:
             yield file
             file.flush()
@@ -51,6 +53,15 @@ def _beside(target: str) -> Iterator[BinaryIO]:
         finally:  # also if a second Ctrl-C came before it was removed
             _remove(name)
         raise
+    finally:
+        _parts.discard(name)
+
+
+def abandon() -> None:
+    """Remove what is being written: for a process that ends where it stands."""
+    for name in list(_parts):
+        with suppress(OSError):
+            os.unlink(name)
 
 
 def _remove(name: str) -> None:

@@ -1,8 +1,9 @@
 """Ctrl-C, and a kill that asks (SIGTERM, SIGHUP), at any time: one line and an exit code.
 
-Before a command begins there is nothing to tidy up, and the process ends at once. In a command the
-signal is a KeyboardInterrupt, with one exception: while a module loads it waits. Half a module, or
-an import that takes the interrupt for a package that is missing, would give wrong answers.
+In a command the signal is a KeyboardInterrupt: a fit keeps what it has reached, and a file that is
+being written is removed. Not so before a command begins, and while a module loads: half a module,
+or an import that takes the interrupt for a package that is missing, would give a wrong answer.
+There the process ends where it stands.
 """
 
 from __future__ import annotations
@@ -12,17 +13,19 @@ import signal
 import sys
 from contextlib import suppress
 
+from eventspace import placing
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-NOTHING = "interrupted: nothing is written."
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no SIGHUP
-_SOON = 0.02  # seconds until an interrupt that had to wait is tried again
+_SOON = 0.02  # seconds until an interrupt that was lost comes again
 _BEFORE, _DURING, _AFTER = range(3)
 
 _seen: int | None = None  # the first signal that came
+_held: BaseException | None = None
 _stage = _BEFORE  # of the command
 
 
@@ -57,12 +60,24 @@ def exit_code() -> int:
     return 128 + (_seen or signal.SIGINT)
 
 
+def message(written: bool) -> str:
+    """What an interrupted command says."""
+    return f"interrupted: {'what is written is complete' if written else 'nothing is written'}."
+
+
+def hold(error: BaseException) -> None:
+    """Keep an error to the end: what its frames hold may be half made, and not fit to be freed."""
+    global _held
+    _held = error
+
+
 def leave(code: int) -> None:
     """End the process; if interrupted, without waiting for what threads still do."""
     for number in _watched():
         signal.signal(number, signal.SIG_IGN)
     if not seen():
         sys.exit(code)
+    placing.abandon()
     try:
         sys.stdout.flush()
     finally:  # whatever the other side of a pipe has done
@@ -84,18 +99,20 @@ def _take(number: int, frame: FrameType | None) -> None:
 
 
 def _interrupt(frame: FrameType | None) -> None:
-    if _stage == _BEFORE:
-        _write(f"eventspace: {NOTHING}\n")
-        os._exit(exit_code())
-    if _stage == _AFTER or (_loading(frame) and _try_again()):
+    if _stage == _AFTER:
         return
+    if _stage == _BEFORE or _loading(frame):
+        _leave_now()
     raise KeyboardInterrupt
 
 
-def _write(line: str) -> None:
-    """To the standard error, past the buffers: the signal may have come in the middle of them."""
-    with suppress(OSError):  # closed, or the terminal is gone
-        os.write(2, line.encode())
+def _leave_now() -> None:
+    """Past the buffers: the signal may have come in the middle of them."""
+    shown = "\x1b[?25h" if os.isatty(2) else ""  # the cursor, which a bar hides
+    with suppress(OSError):  # the standard error is closed, or the terminal is gone
+        os.write(2, f"{shown}eventspace: {message(placing.n_placed > 0)}\n".encode())
+    placing.abandon()
+    os._exit(exit_code())
 
 
 def _loading(frame: FrameType | None) -> bool:
@@ -107,15 +124,9 @@ def _loading(frame: FrameType | None) -> bool:
     return False
 
 
-def _try_again() -> bool:
-    """Raise the interrupt a little later, where there is a clock for it."""
-    if not hasattr(signal, "setitimer"):
-        return False
-    signal.setitimer(signal.ITIMER_REAL, _SOON)
-    return True
-
-
 def _unraisable(lost: Any) -> None:
-    """An interrupt that came where Python can only report it, as when an object is deleted."""
-    if not (seen() and issubclass(lost.exc_type, KeyboardInterrupt) and _try_again()):
+    """An interrupt where Python can only report it, as when an object is deleted, comes again."""
+    if seen() and issubclass(lost.exc_type, KeyboardInterrupt) and hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, _SOON)
+    else:
         sys.__unraisablehook__(lost)

@@ -122,6 +122,7 @@ def exit_code(app: typer.Typer, arguments: Sequence[str]) -> int:
     except (Exception, KeyboardInterrupt) as error:
         # what comes after a signal comes of it
         if interrupts.seen() or isinstance(error, (InterruptError, KeyboardInterrupt, typer.Abort)):
+            interrupts.hold(error)
             say(_interrupted(error, placing.n_placed > before))
             return interrupts.exit_code()
         return _answer(error)
@@ -130,7 +131,7 @@ def exit_code(app: typer.Typer, arguments: Sequence[str]) -> int:
 def _interrupted(error: BaseException, written: bool) -> str:
     if isinstance(error, OSError) and error.strerror:  # on the way to the model so far
         return f"interrupted: {in_own_words(error)}"
-    return "interrupted: what is written is complete." if written else interrupts.NOTHING
+    return interrupts.message(written)
 
 
 def _answer(error: BaseException) -> int:
