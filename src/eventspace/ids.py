@@ -57,6 +57,9 @@ class Ids:
             row_unique, uniques = _factorize(column)
             # a missing id is unknown: its -1 takes what is put last
             return np.append(self.positions(plain_array(uniques)), -1)[row_unique]
+        if isinstance(column, np.ndarray) and column.dtype == object:
+            # of a kind that holds any text: pandas would take that of Arrow, which is UTF-8
+            column = pd.Index(column, dtype=object)
         return self._lookup.get_indexer(column).astype(np.int64, copy=False)
 
     @cached_property
