@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint docs bench reproduce clean
+.PHONY: demo test fuzz lint docs bench reproduce clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -16,6 +16,26 @@ demo: $(VENV)/installed
 test: $(VENV)/installed
 	$(BIN)/pytest
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest tests/kernels tests/test_observations.py tests/test_order.py tests/test_rules.py tests/test_explain.py
+
+# So many seconds for each target, and at most so many cases; a seed of its own for each run
+FUZZ_SECONDS ?= 600
+FUZZ_CASES   ?= 1000000000
+FUZZ_SEED    ?= $(shell date +%s)
+FUZZ         := --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
+
+$(VENV)/fuzz: $(VENV)/installed
+	$(BIN)/pip install --quiet --editable ".[fuzz]" || echo "atheris does not install here: the mutator alone"
+	touch $@
+
+fuzz: $(VENV)/fuzz
+	@failed=0; \
+	for target in models tables expressions pages; do \
+	  $(BIN)/python -m tests.fuzz $$target --cases $(FUZZ_CASES) $(FUZZ) || failed=1; done; \
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m tests.fuzz models --cases $(FUZZ_CASES) $(FUZZ) || failed=1; \
+	if $(BIN)/python -c "import atheris" 2>/dev/null; then \
+	  for target in models tables expressions; do \
+	    $(BIN)/python -m tests.fuzz.guided $$target $(FUZZ) || failed=1; done; fi; \
+	exit $$failed
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -34,7 +54,7 @@ $(VENV)/bench: $(VENV)/installed
 	touch $@
 
 bench: $(VENV)/bench
-	for name in start_up paper_split indicator_step fit order rules page command_line \
+	for name in start_up opening paper_split indicator_step fit order rules page command_line \
 	  accuracy accuracy_movielens accuracy_shapes accuracy_time; do \
 	  $(BIN)/python -m benchmarks.$$name || exit 1; done
 

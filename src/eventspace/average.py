@@ -20,7 +20,7 @@ from eventspace.compression import compressed
 from eventspace.engines.cpu import CPU
 from eventspace.entries import Entries
 from eventspace.evidence import Evidence, held_out_evidence, liked_from
-from eventspace.files import load_model, save_model
+from eventspace.files import check_fitted, load_model, save_model
 from eventspace.folding import News
 from eventspace.indicators import Exact
 from eventspace.model import KolmogorovModel
@@ -345,6 +345,11 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
         the model's predictions are from those of the average.
         """
         return self.to_model(n_events).report(path, X, **options)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "observations_"):
+            check_fitted(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to one file: parameters, PMFs, codes, ids, scale and observations."""

@@ -118,7 +118,7 @@ class KolmogorovEnsemble(Average):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the models from a table: anything that ``Observations.of`` reads."""
-        self._check()
+        self._check_parameters()
         observations = to_learn_from(X)
         random = check_random_state(self.random_state)
         parts = folds(observations, HELD_OUT, random)
@@ -152,7 +152,7 @@ class KolmogorovEnsemble(Average):
         own = np.bincount(u, error, seen.n_users) / mean if mean > 0 else counts
         self.noise_ = noise * np.sqrt((own + TYPICAL) / (counts + TYPICAL))
 
-    def _check(self) -> None:
+    def _check_parameters(self) -> None:
         check_whole("n_events", self.n_events, 1, WORD)
         check_whole("n_models", self.n_models, 1)
         check_whole("n_iter", self.n_iter, 1)

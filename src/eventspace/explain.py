@@ -143,10 +143,8 @@ class Explanation:
         lines = [
             f"{who} and {item}: {self.probability:.1%}{'' if (lo, hi) == (0, 1) else unit}. "
             f"In the population: {self.population:.1%}.",
-            *self._lines_of_events(
-                f"It comes true in these events ({{:.1%}} of {who}'s mass):", True
-            ),
-            *self._lines_of_events("It does not in these ({:.1%}):", False),
+            *self._lines_of_events("It comes true in these events", f" of {who}'s mass", True),
+            *self._lines_of_events("It does not in these", "", False),
             *self._lines_of_rules(who),
             f"Evidence: {self.user_ratings:,} rating{'s' * (self.user_ratings != 1)} by {who}, "
             f"{self.item_ratings:,} of {item}",
@@ -157,7 +155,7 @@ class Explanation:
 
     __repr__ = __str__
 
-    def _lines_of_events(self, title: str, comes_true: bool) -> list[str]:
+    def _lines_of_events(self, title: str, whose: str, comes_true: bool) -> list[str]:
         side = self._heaviest[self._comes_true[self._heaviest] == comes_true]
         if not side.size:
             return []
@@ -169,7 +167,7 @@ class Explanation:
         ]
         rest = side[SHOWN:]
         lines += [f"  {mass[rest].sum():>6.1%}  {len(rest)} more"] if rest.size else []
-        return [title.format(mass[side].sum()), *lines]
+        return [f"{title} ({mass[side].sum():.1%}{whose}):", *lines]
 
     def _lines_of_rules(self, who: str) -> list[str]:
         kinds, others = self._rules

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
+import math
 import os
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,11 +14,34 @@ from numpy.typing import NDArray
 
 import eventspace
 from eventspace import indicators, pmf, storage
-from eventspace.entries import Entries, transpose
+from eventspace.entries import Entries
 from eventspace.ids import Ids
-from eventspace.observations import Observations
+from eventspace.invariants import ARRAYS, NUMBERS, InvariantError, check_fit
+from eventspace.observations import checked_observations
+from eventspace.tables.scale import Scale
 
 Model = TypeVar("Model")
+
+KINDS = ("KolmogorovEnsemble", "KolmogorovModel", "KolmogorovPosterior")
+HEADER_KEYS = ("format", "version", "model", "written_by", "parameters", "scale", "library")
+LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf")
+ID_ARRAYS = ("user_ids", "item_ids")
+SWITCHES = ("verbose", "warm_start")
+
+# The most that a file may ask of what is done after it is opened: new users and items are solved
+# for with its settings.
+MOST = {
+    "pmf_penalty": 1e100,
+    "indicator_penalty": 1e100,
+    "concentration": 1e100,
+    "n_iter": 1_000_000,
+    "n_init": 1_000_000,
+    "n_jobs": 1024,
+    "node_budget": 10_000_000,
+    "n_starts": 10_000,
+    "n_roundings": 10_000,
+    "max_steps": 100_000,
+}
 
 _SOLVERS = {
     solver.__name__: solver for solver in (*indicators.SOLVERS.values(), *pmf.SOLVERS.values())
@@ -24,6 +50,7 @@ _SOLVERS = {
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write parameters, fitted arrays, ids, scale and observations."""
+    check_fitted(model)
     seen = model.observations_
     header = {
         "model": type(model).__name__,
@@ -31,67 +58,121 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         "parameters": {name: _plain(value) for name, value in model.get_params().items()},
         "scale": list(seen.scale),
         "library": seen.library,
-        **{name.rstrip("_"): _plain(getattr(model, name)) for name in model._SAVED_NUMBERS},
+        **_numbers(model),
     }
-    arrays = {name.rstrip("_"): getattr(model, name) for name in model._SAVED_ARRAYS}
+    arrays = _arrays(model)
     arrays |= {"user_ids": seen.user_ids.values, "item_ids": seen.item_ids.values}
     arrays |= {f"by_user_{name}": array for name, array in seen.by_user._asdict().items()}
+    _parameters(header["parameters"])  # what could not be read again is not written
     storage.write(path, header, arrays)
 
 
+def check_fitted(model: Any) -> None:
+    """Refuse a fitted model of ours whose parts do not go together, as one from a pickle may be."""
+    seen = model.observations_
+    check_fit(_arrays(model), _numbers(model), seen.n_users, seen.n_items)
+    if not seen.n_observed:
+        raise InvariantError("nothing is observed")
+
+
+def _arrays(model: Any) -> dict[str, Any]:
+    """The arrays of a fit, by the names that they have in a file."""
+    return {name.rstrip("_"): getattr(model, name) for name in model._SAVED_ARRAYS}
+
+
+def _numbers(model: Any) -> dict[str, Any]:
+    """The numbers of a fit likewise; one that is not known is none."""
+    found = {}
+    for attribute in model._SAVED_NUMBERS:
+        name, value = attribute.rstrip("_"), getattr(model, attribute)
+        found[name] = _or_none(name, value.item() if isinstance(value, np.generic) else value)
+    return found
+
+
+def _or_none(name: str, value: Any) -> Any:
+    unknown = isinstance(value, float) and math.isnan(value) and NUMBERS[name].none
+    return None if unknown else value
+
+
 def load_model(kind: type[Model], path: str | os.PathLike[str]) -> Model:
-    """Read what :func:`save_model` wrote."""
-    header, arrays = storage.read(path)
-    if header.get("model") != kind.__name__:
-        raise ValueError(f"{path} holds a {header.get('model')}, not a {kind.__name__}.")
-    return _checked(kind, path, header, arrays)
+    """Read what :func:`save_model` wrote of a model of this kind."""
+    return _loaded(path, {kind.__name__: kind})  # type: ignore[no-any-return]
 
 
 def load_any(path: str | os.PathLike[str]) -> Any:
     """Read what :func:`save_model` wrote, of whatever kind it is."""
-    header, arrays = storage.read(path)
-    name = header.get("model")
-    if name not in eventspace.__all__:
-        raise ValueError(f"{path} holds a {name}, of which this version knows nothing.")
-    return _checked(getattr(eventspace, name), path, header, arrays)
+    return _loaded(path, {name: getattr(eventspace, name) for name in KINDS})
 
 
-def _checked(
-    kind: type[Model],
-    path: str | os.PathLike[str],
-    header: dict[str, Any],
-    arrays: dict[str, NDArray[Any]],
-) -> Model:
-    try:
-        return _revive_model(kind, header, arrays)
-    except (KeyError, IndexError, TypeError) as error:
-        raise ValueError(
-            f"{path} is damaged, or of another version (written by {header.get('written_by')}): "
-            f"{error!r} is missing or wrong."
-        ) from error
+def _loaded(path: str | os.PathLike[str], kinds: Mapping[str, Any]) -> Any:
+    with storage.opened(path) as stored:
+        name = stored.header.get("model")
+        if name not in list(kinds):
+            held = name if name in KINDS else f"{name!r:.60}, of which this version knows nothing"
+            asked = f", not a {next(iter(kinds))}" if len(kinds) == 1 else ""
+            raise storage.StorageError(f"holds a {held}{asked}")
+        kind = kinds[name]
+        header = _checked_header(kind, stored.header)
+        return _revived(kind, header, _read_arrays(kind, stored))
 
 
-def _revive_model(
-    kind: type[Model], header: dict[str, Any], arrays: dict[str, NDArray[Any]]
-) -> Model:
-    parameters = {name: _revived(value) for name, value in header["parameters"].items()}
-    model: Any = kind(**parameters)
-    for name in model._SAVED_ARRAYS:
-        setattr(model, name, arrays[name.rstrip("_")])
-    for name in model._SAVED_NUMBERS:
-        setattr(model, name, header[name.rstrip("_")])
+def _read_arrays(kind: Any, stored: storage.Stored) -> dict[str, NDArray[Any]]:
+    names = [name.rstrip("_") for name in kind._SAVED_ARRAYS]
+    objects = [name for name in names if ARRAYS[name].dtype == "object"]
+    entries = [f"by_user_{name}" for name in Entries._fields]
+    numbers = [name for name in names if name not in objects]
+    return stored.arrays([*numbers, *entries], [*objects, *ID_ARRAYS])
+
+
+def _checked_header(kind: Any, header: dict[str, Any]) -> dict[str, Any]:
+    """The header, if it has the keys that such a model has, and no others."""
+    numbers = [name.rstrip("_") for name in kind._SAVED_NUMBERS]
+    wanted = {*HEADER_KEYS, *numbers}
+    if header.keys() != wanted:
+        odd = min(header.keys() ^ wanted)
+        verb = "lacks" if odd in wanted else "has another key,"
+        raise InvariantError(f"its header {verb} {odd!r:.60}")
+    if not isinstance(header["written_by"], str) or not isinstance(header["parameters"], dict):
+        raise InvariantError("its header does not say what wrote it, and with which parameters")
+    scale = header["scale"]
+    bounds = scale if isinstance(scale, list) else []
+    if len(bounds) != 2 or not all(type(bound) in (int, float) for bound in bounds):
+        raise InvariantError(f"its scale is {scale!r:.60}")
+    if header["library"] not in LIBRARIES:
+        raise InvariantError(f"its library is {header['library']!r:.60}")
+    return header | {name: _or_none(name, header[name]) for name in numbers}  # version 1 wrote NaN
+
+
+def _revived(kind: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
     user_ids, item_ids = Ids(arrays["user_ids"]), Ids(arrays["item_ids"])
     by_user = Entries(*(arrays[f"by_user_{name}"] for name in Entries._fields))
-    model.observations_ = Observations(
-        user_ids,
-        item_ids,
-        by_user,
-        transpose(by_user, len(item_ids)),
-        (header["scale"][0], header["scale"][1]),
-        header["library"],
+    saved = {name.rstrip("_"): name for name in (*kind._SAVED_ARRAYS, *kind._SAVED_NUMBERS)}
+    numbers = {name: header[name] for name in saved if name in NUMBERS}
+    fitted = {name: arrays[name] for name in saved if name in ARRAYS}
+    model = kind(**_parameters(header["parameters"]))
+    for name, value in {**fitted, **numbers}.items():
+        setattr(model, saved[name], value)
+    if "held_out_error" in numbers and numbers["held_out_error"] is None:
+        model.held_out_error_ = math.nan
+    model.observations_ = checked_observations(
+        user_ids, item_ids, by_user, _scale(header["scale"]), _library(header["library"])
     )
     model.n_features_in_ = len(item_ids)
-    return model  # type: ignore[no-any-return]
+    check_fitted(model)
+    model._check_parameters()
+    return model
+
+
+def _scale(written: list[float]) -> Scale:
+    lo, hi = written
+    if not lo < hi or not math.isfinite(hi - lo):
+        raise InvariantError(f"its scale is {written!r:.60}")
+    return float(lo), float(hi)
+
+
+def _library(written: str) -> str:
+    """The library that answers are given in: pandas where the one of the table is not here."""
+    return written if importlib.util.find_spec(written) else "pandas"
 
 
 def _plain(value: Any) -> Any:
@@ -103,8 +184,22 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else None
 
 
-def _revived(value: Any) -> Any:
+def _parameters(written: dict[str, Any]) -> dict[str, Any]:
+    """The parameters in a header, none of them beyond what a file may ask for."""
+    return {name: _parameter(name, value) for name, value in written.items()}
+
+
+def _parameter(name: str, value: Any) -> Any:
     if isinstance(value, dict):
-        settings = dict(value)
-        return _SOLVERS[settings.pop("solver")](**settings)
+        settings = {key: _parameter(key, part) for key, part in value.items()}
+        solver = _SOLVERS.get(settings.pop("solver", None))
+        if solver is None:
+            raise InvariantError(f"{name} is no solver of ours")
+        return solver(**settings)
+    finite = not isinstance(value, float) or math.isfinite(value)
+    switch = name not in SWITCHES or value is None or isinstance(value, bool)
+    if not isinstance(value, str | int | float | None) or not finite or not switch:
+        raise InvariantError(f"{name} is {value!r:.60}")
+    if name in MOST and isinstance(value, int | float) and not -MOST[name] <= value <= MOST[name]:
+        raise InvariantError(f"{name} is {value!r:.60}: a file may ask for {MOST[name]:g} at most")
     return value

@@ -67,6 +67,11 @@ class Ids:
         lookup: pd.Index[Any] = pd.Index(self.values, dtype=self.values.dtype)
         return lookup
 
+    @property
+    def unique(self) -> bool:
+        """Whether no id comes twice, as it must be."""
+        return bool(self._lookup.is_unique)
+
     def joined(self, others: Ids) -> tuple[Ids, Positions]:
         """These ids, those of ``others`` that are new after them, and where each of others is."""
         positions = self.positions(others.values)

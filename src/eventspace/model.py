@@ -20,7 +20,7 @@ from eventspace.constraints import Given, given_indicators, given_start, read_gi
 from eventspace.descent import Descent, descend, new_pmfs, population_centre, random_start
 from eventspace.engines.cpu import CPU, Pmfs
 from eventspace.entries import Entries
-from eventspace.files import load_model, save_model
+from eventspace.files import check_fitted, load_model, save_model
 from eventspace.folding import news
 from eventspace.observations import Observations, to_learn_from
 from eventspace.prediction import Prediction, checked_parts, squared_error
@@ -315,6 +315,15 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
             )
         engine = settings.checked_engine(self)
         return given_indicators(engine) if self.indicators == "shared" else engine
+
+    def _check_parameters(self) -> None:
+        """Those of a fitted model: one of given parts may have any number of events."""
+        settings.check_settings(self, max(WORD, self.pmf_.shape[1]))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "observations_"):
+            check_fitted(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file: parameters, PMFs, codes, ids, scale and observations."""

@@ -20,6 +20,7 @@ from eventspace.entries import (
     transpose,
 )
 from eventspace.ids import Ids
+from eventspace.invariants import check_entries, check_ids
 from eventspace.progress import bar
 from eventspace.tables import columns as cols
 from eventspace.tables import scale as units
@@ -180,6 +181,11 @@ class Observations:
             columns = read(data, weight, known)
         return _build(columns, units.checked_option(scale), duplicates)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """One order only, which is checked when it is read: the other follows from it."""
+        parts = (self.user_ids, self.item_ids, self.by_user, self.scale, self.library)
+        return checked_observations, parts
+
     @property
     def n_users(self) -> int:
         """How many users there are, with or without an observation."""
@@ -279,6 +285,20 @@ class Observations:
             library=self.library,
         )
         return _build(columns, scale, "error")
+
+
+def checked_observations(
+    user_ids: Ids, item_ids: Ids, by_user: Entries, scale: units.Scale, library: str
+) -> Observations:
+    """Observations of entries in one order, as a file or a pickle has them, after checks.
+
+    ``by_user`` has a row for each user, sorted by item, with values in [0, 1].
+    """
+    check_ids(user_ids, "user")
+    check_ids(item_ids, "item")
+    check_entries(by_user, len(user_ids), len(item_ids))
+    by_item = transpose(by_user, len(item_ids))
+    return Observations(user_ids, item_ids, by_user, by_item, scale, library)
 
 
 def to_learn_from(X: Any) -> Observations:

@@ -164,7 +164,7 @@ class KolmogorovPosterior(Average):
         DataFrame with the ids in its index, or in its first column. The rows of an array are in the
         order of first appearance in ``X``, which is seldom the one you think of.
         """
-        self._check()
+        self._check_parameters()
         observations = to_learn_from(X)
         of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
         of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
@@ -197,7 +197,7 @@ class KolmogorovPosterior(Average):
             self.verbose,
         )
 
-    def _check(self) -> None:
+    def _check_parameters(self) -> None:
         check_whole("n_events", self.n_events, 1, WORD)
         n_chains: Any = self.n_chains
         if n_chains != "auto" and not (is_whole(n_chains) and n_chains >= 1):
@@ -209,6 +209,7 @@ class KolmogorovPosterior(Average):
         check_whole("n_samples", self.n_samples, 1)
         check_choice("informed", self.informed, (True, False))
         check_choice("weigh", self.weigh, (True, False))
+        checked_threads(self)
         concentration: Any = self.concentration
         if concentration != "auto" and not (is_real(concentration) and 0 <= concentration < np.inf):
             raise ValueError(

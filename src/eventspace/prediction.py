@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eventspace.codes import Codes, unpack
 from eventspace.ids import Ids
+from eventspace.invariants import simplex_flaws
 from eventspace.observations import Observations
 from eventspace.parameters import check_choice, check_whole
 from eventspace.space import known_position, known_positions
@@ -240,7 +241,7 @@ def checked_parts(
     pmf: Any, indicators: Any, observations: Observations
 ) -> tuple[Floats, NDArray[Any]]:
     """Given PMFs and indicators as arrays, of the shape that the observations want."""
-    theta, psi = np.array(pmf, dtype=np.float64), np.array(indicators)
+    theta, psi = np.array(pmf, dtype=np.float64, order="C"), np.array(indicators)
     for name, part, rows in (
         ("pmf", theta, observations.n_users),
         ("indicators", psi, observations.n_items),
@@ -254,9 +255,9 @@ def checked_parts(
 
 def check_pmf(pmf: Floats, ids: Ids) -> None:
     """Refuse rows that are no distributions."""
-    wrong = (pmf < 0).any(axis=1) | (np.abs(pmf.sum(axis=1) - 1) > 1e-6)
-    if wrong.any():
-        k = int(np.argmax(wrong))
+    wrong = simplex_flaws(pmf)
+    if wrong.size:
+        k = int(wrong[0])
         raise ValueError(
             f"Each row of pmf must be non-negative and add up to 1: that of {ids[k]!r} adds up to "
             f"{pmf[k].sum():.6g}, and its least number is {pmf[k].min():.6g}. Divide rounded ones "

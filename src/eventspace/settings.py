@@ -16,7 +16,20 @@ INDICATORS = ("free", "shared", "one-hot")
 
 def checked_engine(model: Any) -> CPU:
     """The engine for a model's parameters; a bad one is refused with what is allowed."""
-    check_whole("n_events", model.n_events, 1, WORD)
+    check_settings(model)
+    kind = Shared if model.indicators == "shared" else CPU
+    return kind(
+        indicator_solver(model),
+        _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS),
+        float(model.indicator_penalty),
+        float(model.pmf_penalty),
+        checked_threads(model),
+    )
+
+
+def check_settings(model: Any, most_events: int = WORD) -> None:
+    """Refuse a bad parameter of a model."""
+    check_whole("n_events", model.n_events, 1, most_events)
     check_whole("n_iter", model.n_iter, 1)
     if model.n_init != "auto" and not (is_whole(model.n_init) and model.n_init >= 1):
         raise ValueError(f"n_init={model.n_init!r} must be 'auto' or a whole number of at least 1.")
@@ -30,14 +43,9 @@ def checked_engine(model: Any) -> CPU:
             "'free', 'shared' or 'one-hot'. Given sets belong to fit(table, indicators=...)."
         )
     check_choice("indicators", model.indicators, INDICATORS)
-    kind = Shared if model.indicators == "shared" else CPU
-    return kind(
-        indicator_solver(model),
-        _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS),
-        float(model.indicator_penalty),
-        float(model.pmf_penalty),
-        checked_threads(model),
-    )
+    indicator_solver(model)
+    _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS)
+    checked_threads(model)
 
 
 def check_allowed(kind: str, indicators: Any) -> None:

@@ -1,20 +1,20 @@
-"""One file: a zip of a JSON header and NumPy arrays. No pickle, so opening one runs no code.
+"""One file: a zip of a JSON header and NumPy arrays, as docs/format.md says.
 
-The header names the format and its version; zip's checksums find damage. A file is written under
-another name in the same folder and put in place at the end, so a reader never sees half of one.
+No pickle, so opening one runs no code. A file may come from a stranger: what it holds is bounded
+before memory is taken, and whatever is wrong with it is one ValueError that names the file. Zip's
+checksums find damage. A file is written under another name in the same folder and put in place at
+the end, so a reader never sees half of one.
 """
 
 from __future__ import annotations
 
-import datetime
-import decimal
 import io
 import json
+import math
 import os
-import uuid
+import re
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,24 +24,30 @@ from numpy.typing import NDArray
 
 from eventspace.placing import placed
 from eventspace.progress import bar
+from eventspace.text_arrays import Spelt, decoded, read_spelt, spelt, strict_json
 
 FORMAT = "eventspace model"
-VERSION = 1
-_HEADER = "header.json"
-_MB = 20  # bits
-_CHUNK = 1 << 24  # bytes read at a time
+VERSION = 2
+HEADER = "header.json"
 
-# What zip, zlib, json and NumPy raise on bytes that they cannot make sense of.
-_DAMAGE = (
-    EOFError,
-    KeyError,
-    NotImplementedError,
-    OSError,
-    RuntimeError,
-    UnicodeDecodeError,
-    json.JSONDecodeError,
-    zlib.error,
+MOST_MEMBERS = 64
+MOST_HEADER = 1 << 16  # bytes
+MOST_DIRECTORY = 1 << 16  # bytes of zip's list of members
+SMALL = 1 << 25  # bytes: up to so many are compressed, as they are soon inflated; more are not
+PER_OBJECT = 90  # bytes of memory that an id in JSON may take, beside its own
+
+DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<f2", "<i4", "<u4", "<f4", "<i8", "<u8", "<f8")
+_NPY = re.compile(
+    rb"\x93NUMPY\x01\x00(?s:..)\{'descr': '([<|][biuf][1248])', 'fortran_order': False, "
+    rb"'shape': \(((?:\d{1,18}, ?)*(?:\d{1,18})?)\), \} *\n"
 )
+_NPY_HEAD = 1 << 12  # bytes, at most, before the numbers
+_MB = 20  # bits
+_CHUNK = 1 << 20  # bytes read at a time
+
+
+class StorageError(ValueError):
+    """What is wrong with a file, as it goes on after the file's name."""
 
 
 def write(
@@ -49,7 +55,6 @@ def write(
 ) -> None:
     """Write a header and named arrays (of numbers, or of ids of any kind we know) to ``path``."""
     target = Path(path)
-    header = {"format": FORMAT, "version": VERSION, **header}
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder: name a file in it.")
     if target.exists() and not target.is_file():
@@ -58,52 +63,193 @@ def write(
         raise FileNotFoundError(
             f"{target.parent}: there is no such folder to write {target.name} to."
         )
-    with (
-        placed(target) as file,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
-    ):
-        archive.writestr(_HEADER, json.dumps(header))
-        plain = {key: np.asarray(array) for key, array in arrays.items()}
-        with _counting("write", sum(array.nbytes for array in plain.values())) as count:
-            for key, array in plain.items():
-                _write_array(archive, key, array, count)
+    members = _members(arrays)
+    size = sum(array.nbytes for array in members.values())
+    method = zipfile.ZIP_DEFLATED if size <= SMALL else zipfile.ZIP_STORED
+    with placed(target) as file, zipfile.ZipFile(file, "w", method, compresslevel=1) as archive:
+        full = {"format": FORMAT, "version": VERSION, **header}
+        archive.writestr(HEADER, json.dumps(full, allow_nan=False))
+        with _counting("write", size) as count:
+            for name, array in members.items():
+                with archive.open(name, "w", force_zip64=True) as member:
+                    whole = np.ascontiguousarray(array)
+                    np.lib.format.write_array(
+                        _Counted(member, count), whole, version=(1, 0), allow_pickle=False
+                    )
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what :func:`write` wrote; a missing, damaged or foreign file is refused by name."""
+def _members(arrays: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """The arrays by the names of their members; one of objects makes two."""
+    members: dict[str, NDArray[Any]] = {}
+    for key, given in arrays.items():
+        array = np.asarray(given)
+        if array.dtype == object:
+            text = spelt(array)
+            members[f"{key}.{'json' if text.json else 'text'}.npy"] = text.utf8
+            members[f"{key}.ends.npy"] = text.ends
+            continue
+        kind, size = array.dtype.kind, min(array.dtype.itemsize, 8)
+        members[f"{key}.npy"] = array.astype(f"<{kind}{size}", copy=False)
+    return members
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[Stored]:
+    """What :func:`write` wrote, to be read; whatever goes wrong within is said of the file."""
     if Path(path).is_dir():
         raise IsADirectoryError(f"{path} is a folder, not a model.")
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: there is no such file.")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            if _HEADER not in names:
-                raise ValueError(f"{path} is not an eventspace model.")
-            header = json.loads(archive.read(_HEADER))
-            if not isinstance(header, dict) or header.get("format") != FORMAT:
-                raise ValueError(f"{path} is not an eventspace model.")
-            if header["version"] > VERSION:
-                raise ValueError(
-                    f"{path} was written by a newer eventspace (format {header['version']}, this "
-                    f"one reads up to {VERSION}): upgrade eventspace to read it."
-                )
-            with _counting("open", sum(info.file_size for info in archive.infolist())) as count:
-                arrays = dict(
-                    _read_array(archive, name, count) for name in names if name != _HEADER
-                )
-    except zipfile.BadZipFile as error:
-        if _looks_like_zip(path):
-            raise ValueError(f"{path} is damaged or cut short: {error}.") from error
-        raise ValueError(f"{path} is not an eventspace model.") from error
-    except _DAMAGE as error:
-        raise ValueError(f"{path} is damaged: {error}.") from error
-    return header, arrays
+    with _Bounded(path) as file:
+        try:
+            size = os.fstat(file.fileno()).st_size
+            with zipfile.ZipFile(file) as archive:
+                file.most = _CHUNK + _NPY_HEAD
+                yield Stored(archive, size)
+        except StorageError as error:
+            raise ValueError(f"{path} {_line(error)}.") from error
+        except zipfile.BadZipFile as error:
+            if _looks_like_zip(path):
+                raise ValueError(f"{path} is damaged or cut short: {_line(error)}.") from error
+            raise ValueError(f"{path} is not an eventspace model.") from error
+        except MemoryError as error:
+            raise ValueError(f"{path} needs more memory than there is.") from error
+        except Exception as error:  # zip, zlib, json and NumPy raise many kinds on hostile bytes
+            raise ValueError(f"{path} is damaged: {_line(error)}.") from error
+
+
+def _line(error: Exception) -> str:
+    """What an error says, in one line that no terminal obeys."""
+    words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    shown = words if len(words) <= 200 else f"{words[:200]}..."
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in shown)
 
 
 def _looks_like_zip(path: str | os.PathLike[str]) -> bool:
     with open(path, "rb") as file:
         return file.read(4) == b"PK\x03\x04"
+
+
+class _Bounded(io.FileIO):
+    """A file of which nobody reads much at a time: a directory of zip's may say any length."""
+
+    most = MOST_DIRECTORY
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > self.most:
+            raise StorageError("has a list of members that is longer than any model's")
+        return super().read(-1 if size is None else size) or b""
+
+
+class Stored:
+    """An open file: its header, and its arrays by name."""
+
+    def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
+        self._archive, self._size = archive, size
+        self._members = self._listed()
+        self.header = self._header()
+
+    def _listed(self) -> dict[str, zipfile.ZipInfo]:
+        """The members by name, of which there are few, none twice, and no more than is bounded."""
+        members = self._archive.infolist()
+        found = {member.filename: member for member in members}
+        if HEADER not in found:
+            raise StorageError("is not an eventspace model")
+        if len(members) > MOST_MEMBERS or len(found) < len(members):
+            raise StorageError("is damaged: it has too many members, or one of them twice")
+        inflated = sum(member.file_size for member in members)
+        if inflated > SMALL + self._size or found[HEADER].file_size > MOST_HEADER:
+            raise StorageError(
+                f"would inflate to {inflated:,} bytes, which no model of {self._size:,} bytes does"
+            )
+        for member in members:
+            plain = member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+            if not plain or member.flag_bits & ~0x800:  # but for names in UTF-8
+                raise StorageError(f"is damaged: {member.filename!r} is not packed as ours are")
+        return found
+
+    def _header(self) -> dict[str, Any]:
+        header = strict_json(self._content(self._members.pop(HEADER)))
+        if not isinstance(header, dict) or header.get("format") != FORMAT:
+            raise StorageError("is not an eventspace model")
+        version = header.get("version")
+        if type(version) is not int or version < 1:
+            raise StorageError(f"is damaged: its version is {version!r:.40}")
+        if version > VERSION:
+            raise StorageError(
+                f"was written by a newer eventspace (format {version}, this one reads up to "
+                f"{VERSION}): upgrade eventspace to read it"
+            )
+        return header
+
+    def arrays(self, numbers: Iterable[str], objects: Iterable[str]) -> dict[str, NDArray[Any]]:
+        """These arrays, those that may be of objects second; another member is refused."""
+        with _counting("open", sum(member.file_size for member in self._members.values())) as count:
+            found = {key: self._numbers(f"{key}.npy", count) for key in numbers}
+            found |= {key: self._objects(key, count) for key in objects}
+        if self._members:
+            raise StorageError(
+                f"is damaged: it has a member {min(self._members)!r:.60}, which no model has"
+            )
+        return found
+
+    def _taken(self, name: str) -> zipfile.ZipInfo:
+        if name not in self._members:
+            raise StorageError(f"is damaged: it has no member {name!r}")
+        return self._members.pop(name)
+
+    def _content(self, member: zipfile.ZipInfo) -> bytes:
+        with self._archive.open(member) as file:
+            chunks = list(iter(lambda: file.read(_CHUNK), b""))
+        return b"".join(chunks)
+
+    def _objects(self, key: str, count: Callable[[int], None]) -> NDArray[Any]:
+        if f"{key}.npy" in self._members:
+            return self._numbers(f"{key}.npy", count)
+        if f"{key}.json" in self._members and self.header["version"] == 1:
+            return self._list(self._members.pop(f"{key}.json"))
+        kind = "json" if f"{key}.json.npy" in self._members else "text"
+        utf8 = self._numbers(f"{key}.{kind}.npy", count)
+        return read_spelt(Spelt(utf8, self._numbers(f"{key}.ends.npy", count), kind == "json"))
+
+    def _list(self, member: zipfile.ZipInfo) -> NDArray[Any]:
+        """Objects as version 1 has them, one JSON list; how much memory they take is bounded."""
+        content = self._content(member)
+        elements = content.count(b",") + content.count(b"[") + content.count(b"{")
+        if PER_OBJECT * elements + 4 * len(content) > 2 * self._size + 4 * SMALL:
+            raise StorageError(f"is damaged: {member.filename!r} holds more ids than it can have")
+        objects = strict_json(content)
+        if not isinstance(objects, list):
+            raise StorageError(f"is damaged: {member.filename!r} is no list")
+        return np.fromiter(map(decoded, objects), dtype=object, count=len(objects))
+
+    def _numbers(self, name: str, count: Callable[[int], None]) -> NDArray[Any]:
+        """An array of numbers, whose head says just as many as its member holds."""
+        member = self._taken(name)
+        with self._archive.open(member) as file:
+            start = file.read(_NPY_HEAD)
+            head = _NPY.match(start)
+            if head is None or head[1].decode() not in DTYPES:
+                raise StorageError(f"is damaged: {name!r} is no array of numbers")
+            shape = tuple(int(n) for n in head[2].decode().replace(" ", "").split(",") if n)
+            dtype = np.dtype(head[1].decode())
+            n_bytes = math.prod(shape) * dtype.itemsize
+            length = int.from_bytes(start[8:10], "little") + 10
+            if length != head.end() or member.file_size != head.end() + n_bytes:
+                raise StorageError(f"is damaged: {name!r} is longer or shorter than it says")
+            array = np.empty(math.prod(shape), dtype)
+            view = array.view(np.uint8)
+            filled = len(start) - head.end()
+            view[:filled] = np.frombuffer(start, np.uint8, offset=head.end())
+            while chunk := file.read(_CHUNK):  # to its end, where zip compares the checksum
+                view[filled : filled + len(chunk)] = np.frombuffer(chunk, np.uint8)
+                filled += len(chunk)
+                count(len(chunk))
+        if filled < n_bytes:
+            raise StorageError(f"is damaged: {name!r} is cut short")
+        if dtype == np.bool_ and n_bytes and array.view(np.uint8).max() > 1:
+            raise StorageError(f"is damaged: {name!r} has truth values that are neither")
+        return array.reshape(shape)
 
 
 @contextmanager
@@ -129,78 +275,3 @@ class _Counted:
     def write(self, data: bytes) -> None:
         self._member.write(data)
         self._count(len(data))
-
-
-def _write_array(
-    archive: zipfile.ZipFile, key: str, array: NDArray[Any], count: Callable[[int], None]
-) -> None:
-    if array.dtype == object:
-        texts = json.dumps([_encoded(element) for element in array], ensure_ascii=False)
-        archive.writestr(f"{key}.json", texts)
-        return
-    with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
-        whole = np.ascontiguousarray(array)
-        np.lib.format.write_array(_Counted(member, count), whole, allow_pickle=False)
-
-
-def _read_array(
-    archive: zipfile.ZipFile, name: str, count: Callable[[int], None]
-) -> tuple[str, NDArray[Any]]:
-    key, _, kind = name.rpartition(".")
-    chunks = []
-    with archive.open(name) as member:  # to its end, where zip compares the checksum
-        while chunk := member.read(_CHUNK):
-            chunks.append(chunk)
-            count(len(chunk))
-    content = b"".join(chunks)
-    if kind == "json":
-        elements = [_decoded(element) for element in json.loads(content)]
-        return key, np.fromiter(elements, dtype=object, count=len(elements))
-    return key, np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-
-
-# Ids that JSON does not know by itself are kept as [kind, text].
-_KINDS: dict[type, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]] = {
-    bytes: ("bytes", bytes.hex, bytes.fromhex),
-    datetime.datetime: ("datetime", datetime.datetime.isoformat, datetime.datetime.fromisoformat),
-    datetime.date: ("date", datetime.date.isoformat, datetime.date.fromisoformat),
-    decimal.Decimal: ("decimal", str, decimal.Decimal),
-    uuid.UUID: ("uuid", str, uuid.UUID),
-    tuple: (
-        "tuple",
-        lambda parts: [_encoded(part) for part in parts],
-        lambda parts: tuple(_decoded(part) for part in parts),
-    ),
-    frozenset: (
-        "frozenset",
-        lambda parts: [_encoded(part) for part in parts],
-        lambda parts: frozenset(_decoded(part) for part in parts),
-    ),
-}
-
-
-def _encoded(element: Any) -> Any:
-    if isinstance(element, np.generic):
-        element = element.item()
-    if type(element) in (str, int, float, bool) or element is None:
-        return element
-    if type(element).__name__ == "Timestamp":
-        return ["timestamp", element.isoformat()]
-    for kind, (name, encode, _) in _KINDS.items():
-        if type(element) is kind:
-            return [name, encode(element)]
-    raise ValueError(
-        f"The id {element!r} is of kind {type(element).__name__}, which a file cannot hold: save "
-        "needs ids that are text, numbers, bytes, dates, Decimals, UUIDs, or tuples of these."
-    )
-
-
-def _decoded(element: Any) -> Any:
-    if not isinstance(element, list):
-        return element
-    name, content = element
-    if name == "timestamp":
-        import pandas as pd
-
-        return pd.Timestamp(content)
-    return next(decode for kind, _, decode in _KINDS.values() if kind == name)(content)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from eventspace.codes import WORD
 from eventspace.descent import Descent, descend, new_pmfs, population_centre
 from eventspace.engines.cpu import CPU
+from eventspace.invariants import InvariantError
 from eventspace.observations import Observations, to_learn_from
 from eventspace.parameters import check_number, check_whole
 from eventspace.prediction import Prediction
@@ -28,6 +29,14 @@ class Baseline(Prediction, TransformerMixin, BaseEstimator):  # type: ignore[mis
     """Predictions theta_u . psi_i by whatever ``pmf_`` and ``indicators_`` a baseline has."""
 
     _FOR_NEW_IDS = "Fit again with them"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "pmf_"):
+            seen = self.observations_
+            shapes = len(self.pmf_), *self.indicators_.shape
+            if shapes != (seen.n_users, seen.n_items, self.pmf_.shape[1]):
+                raise InvariantError("pmf_ and indicators_ are not those of the observations")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,6 +16,11 @@ from eventspace.tables.columns import Columns
 from eventspace.tables.frames import NUMBER_KINDS
 from eventspace.tables.scale import TOLERANCE, Scale, ScaleOption, allowed, choose
 
+
+class NoNumberError(TypeError, ValueError):
+    """A value of a kind that is no number: a TypeError, as scikit-learn wants it, and a mistake."""
+
+
 _NOTHING = "Nothing is observed: there is no entry with a value and a weight above zero."
 _WEIGHTS_ALLOWED = "allowed are finite numbers from 0 up"
 
@@ -76,7 +81,9 @@ def _refuse_other_than_number(
     try:
         float(value)
     except TypeError as error:
-        raise TypeError(f"{what} {value!r} ({columns.place(k)}) is no number: {error}.") from error
+        raise NoNumberError(
+            f"{what} {value!r} ({columns.place(k)}) is no number: {error}."
+        ) from error
 
 
 def _weighted(columns: Columns) -> Columns:

@@ -147,7 +147,7 @@ def from_sparse(data: Any, weight: Any, known: Known) -> Columns:
     """Entries of a scipy.sparse array or matrix: all that is stored, zeros too."""
     if data.ndim != 2:
         raise ValueError(f"Expected a 2-D sparse array, users x items, got {data.ndim} dimension.")
-    coo = sparse.coo_array(data)
+    coo = _checked_coo(data)
     rows, cols = (np.asarray(position) for position in coo.coords)
     weights = None if weight is None else _same_shape(weight, coo.shape)[rows, cols]
     user_ids, row_user = number(np.arange(coo.shape[0]), "user", known.users)
@@ -155,6 +155,27 @@ def from_sparse(data: Any, weight: Any, known: Known) -> Columns:
     return Columns(
         user_ids, item_ids, row_user[rows], col_item[cols], np.asarray(coo.data), weights, rows
     )
+
+
+def _checked_coo(data: Any) -> Any:
+    """A sparse matrix as coordinates, all of them inside: SciPy's own loops check nothing."""
+    try:
+        if data.format in ("csr", "csc", "bsr"):
+            data.check_format(full_check=True)
+        coo = sparse.coo_array(data)
+        lengths = {len(coo.data), *(len(position) for position in coo.coords)}
+    except (ValueError, IndexError, TypeError) as error:
+        raise ValueError(f"The sparse matrix does not hold together: {error}.") from error
+    inside = len(lengths) == 1 and all(
+        not position.size or (position.min() >= 0 and position.max() < n)
+        for position, n in zip(coo.coords, coo.shape, strict=True)
+    )
+    if not inside:
+        raise ValueError(
+            f"The sparse matrix does not hold together: its indices leave the shape {coo.shape}, "
+            "or are not as many as its values."
+        )
+    return coo
 
 
 def _from_matrix(

@@ -1,0 +1,132 @@
+"""docs/format.md and the code say the same, and files of every version are read."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior, files, storage
+from eventspace.entries import Entries
+from eventspace.indicators import SDR
+from eventspace.invariants import ARRAYS, MOST, NUMBERS
+from tests.archives import members, with_header
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
+OLD = ROOT / "tests" / "files"
+KINDS = {"model": KolmogorovModel, "posterior": KolmogorovPosterior, "ensemble": KolmogorovEnsemble}
+
+
+def rows(heading: str) -> dict[str, list[str]]:
+    """The tables of a section: the cells of each row by its first one."""
+    section = PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    lines = re.findall(r"^\| `([^`]+)` \|(.*)\|$", section, re.MULTILINE)
+    return {name: [cell.strip() for cell in cells.split("|")] for name, cells in lines}
+
+
+def holders(attribute: str, name: str) -> str:
+    kinds = [short for short, kind in KINDS.items() if f"{name}_" in getattr(kind, attribute)]
+    return "all" if len(kinds) == 3 else ", ".join(kinds)
+
+
+def test_the_page_names_every_array_with_its_dtype_and_shape() -> None:
+    said = rows("The arrays")
+    for name, rule in ARRAYS.items():
+        member = name if rule.dtype == "object" else f"{name}.npy"
+        dtype, shape, _, where = said.pop(member)
+        assert (dtype, shape) == (rule.dtype, " x ".join(rule.axes)), name
+        assert where == holders("_SAVED_ARRAYS", name)
+    assert {name.removesuffix(".npy") for name in said} == {
+        *(f"by_user_{field}" for field in Entries._fields), *files.ID_ARRAYS,
+    }  # fmt: skip
+
+
+def test_the_page_names_every_key_of_the_header() -> None:
+    said = rows("The header")
+    words = {float: "number", int: "whole number", bool: "truth value", str: "text"}
+    for name, rule in NUMBERS.items():
+        kind, allowed, where = said.pop(name)
+        assert kind == words[rule.kind] + " or null" * rule.none, name
+        assert where == holders("_SAVED_NUMBERS", name)
+        if rule.kind in (int, float):
+            most = f"{rule.low:g} to {rule.high:.10g}" if rule.high < MOST else f"from {rule.low:g}"
+            assert allowed == most, name
+    assert set(said) == set(files.HEADER_KEYS)
+    for limit in (storage.MOST_MEMBERS, storage.SMALL >> 20, storage.MOST_HEADER >> 10):
+        assert f" {limit}" in PAGE
+    for name in ("n_jobs", "node_budget", "n_starts", "n_roundings", "max_steps"):
+        assert f"{files.MOST[name]:,}" in PAGE
+
+
+def test_numpy_opens_a_file(ratings, tmp_path) -> None:
+    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    model.save(tmp_path / "m.eventspace")
+    with np.load(io.BytesIO((tmp_path / "m.eventspace").read_bytes())) as arrays:
+        np.testing.assert_array_equal(arrays["pmf"], model.pmf_)
+        ends = [0, *arrays["user_ids.ends"]]
+        text = arrays["user_ids.text"].tobytes().decode()
+    assert [text[a:b] for a, b in pairwise(ends)] == list(model.user_ids_)
+
+
+@pytest.mark.parametrize("folder", sorted(OLD.iterdir()), ids=lambda folder: folder.name)
+def test_files_of_every_version_are_read(folder: Path, tmp_path) -> None:
+    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    assert len(expected) >= 4
+    for name, was in expected.items():
+        path = folder / f"{name}.eventspace"
+        version = json.loads(members(path)["header.json"])["version"]
+        assert folder.name == f"version-{version}"
+        model = files.load_any(path)
+        assert type(model).__name__ == was["class"]
+        # what a model says is a sum of a few products: other machines add in other orders
+        np.testing.assert_allclose(model.predict(), was["predictions"], atol=1e-12)
+        model.save(tmp_path / "again.eventspace")
+        again = files.load_any(tmp_path / "again.eventspace")
+        np.testing.assert_array_equal(again.predict(), model.predict())
+        assert list(again.user_ids_) == list(model.user_ids_)
+        assert again.summary() == model.summary()
+
+
+def test_there_is_a_file_of_this_version() -> None:
+    assert (OLD / f"version-{storage.VERSION}").is_dir()
+
+
+def test_large_files_are_stored_as_they_are(ratings, tmp_path, monkeypatch) -> None:
+    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    model.save(tmp_path / "small.eventspace")
+    monkeypatch.setattr(storage, "SMALL", 1000)
+    model.save(tmp_path / "large.eventspace")
+    small, large = ((tmp_path / f"{name}.eventspace") for name in ("small", "large"))
+    assert members(small) == members(large)
+    assert large.stat().st_size > sum(map(len, members(large).values()))
+    assert files.load_any(large).summary() == model.summary()
+    with pytest.raises(ValueError, match="would inflate to"):
+        files.load_any(small)
+
+
+def test_a_table_of_a_library_that_is_not_here_is_answered_in_pandas(
+    ratings, tmp_path, monkeypatch
+) -> None:
+    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    model.save(tmp_path / "m.eventspace")
+    with_header(tmp_path / "m.eventspace", library="cudf")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert files.load_any(tmp_path / "m.eventspace").observations_.library == "pandas"
+
+
+def test_what_could_not_be_read_again_is_not_written(ratings, tmp_path) -> None:
+    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    model.indicator_solver = SDR(20_000)
+    with pytest.raises(ValueError, match="n_roundings is 20000: a file may ask for 10000 at most"):
+        model.save(tmp_path / "m.eventspace")
+    model.indicator_solver = "exact"
+    model.codes_ = model.codes_[:-1]
+    with pytest.raises(ValueError, match="codes has the shape"):
+        model.save(tmp_path / "m.eventspace")
+    assert not list(tmp_path.iterdir())
