@@ -85,7 +85,7 @@ def _own_terminal() -> None:
 
 def in_process(arguments: list[object], capsys, code: int = 0, stdin: bytes = b"") -> Done:
     """Run within this process, which is quicker: all but the start of the process is the same."""
-    from eventspace.cli import app
+    from eventspace.cli.app import app
     from eventspace.cli.mistakes import exit_code
 
     capsys.readouterr()

@@ -17,7 +17,7 @@ BLOCK = re.compile(r"<!-- help (\w+) -->\n(.*?)<!-- /help -->", re.DOTALL)
 
 def commands() -> dict[str, Any]:
     """The functions of the commands, by their names."""
-    from eventspace.cli import app
+    from eventspace.cli.app import app
 
     found = [command.callback for command in app.registered_commands]
     return {function.__name__: function for function in found if function is not None}

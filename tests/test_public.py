@@ -131,7 +131,7 @@ def test_importing_is_light() -> None:
 def test_the_command_line_starts_light() -> None:
     heavy = ["numba", "numpy", "pandas", "pyarrow", "scipy", "sklearn"]
     code = (
-        "import sys, json, eventspace.cli;"
+        "import sys, json, eventspace.cli.app;"
         f"print(json.dumps([m for m in {heavy} if m in sys.modules]))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -176,7 +176,7 @@ def test_half_a_surrogate_pair_is_no_id() -> None:
         (users, [1, 1, 1], [0.0, 0.5, 1.0]),
         (np.array(users, object), [1, 1, 1], [0.0, 0.5, 1.0]),
         frame,
-        pd.DataFrame(np.eye(3), index=pd.Index(users, dtype=object), columns=list("xyz")),
+        pd.DataFrame(np.ones((3, 5)), pd.Index(users, dtype=object), list("vwxyz")),
     ):
         with pytest.raises(ValueError, match=r"user id '\\ud800' is no text: it holds half of"):
             Observations.of(data)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as in typing, without its import: a Ctrl-C in it would be a traceback
 if TYPE_CHECKING:
+    from typing import Any
+
     from eventspace.ensemble import KolmogorovEnsemble
     from eventspace.model import KolmogorovModel
     from eventspace.observations import Observations
@@ -34,6 +34,8 @@ _ROOMS = {
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
+        from importlib import import_module
+
         return getattr(import_module(_ROOMS[name]), name)
     raise AttributeError(f"module 'eventspace' has no attribute {name!r}")
 

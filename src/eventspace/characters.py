@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from numpy.typing import NDArray
 
 from eventspace.codes import unpack
 from eventspace.evidence import deviations
+from eventspace.jit import njit
 from eventspace.measures import SHRINKAGE
 from eventspace.space import Space
 from eventspace.tables.frames import data_frame

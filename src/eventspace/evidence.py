@@ -7,10 +7,10 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from eventspace.entries import Entries
+from eventspace.jit import njit
 from eventspace.observations import Observations
 from eventspace.parameters import is_real
 

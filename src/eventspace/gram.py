@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from eventspace.jit import njit
 from eventspace.prefetch import LINE, prefetch
 
 Floats = NDArray[np.float64]

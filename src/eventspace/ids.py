@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from numba import njit
 
+from eventspace.jit import njit
 from eventspace.printable import shown
 
 PANDAS_COLUMN = (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)

@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from eventspace.codes import WORD, Codes, unpack
+from eventspace.jit import njit
 
 Positions = NDArray[np.int64]
 Bits = NDArray[np.bool_]

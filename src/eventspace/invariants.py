@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from eventspace.codes import WORD
 from eventspace.entries import Entries
 from eventspace.ids import Ids
+from eventspace.jit import njit
 from eventspace.printable import shown
 
 PMF_SLACK = 1e-6  # that a PMF, as rounding leaves it, may be away from one

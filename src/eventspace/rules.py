@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from eventspace.codes import Codes, inside, masses, sizes
 from eventspace.evidence import Evidence
 from eventspace.inclusion import Classes
+from eventspace.jit import njit
 from eventspace.measures import evidence_measures, log_chance, model_measures, surprise
 from eventspace.space import Space
 from eventspace.tables.frames import data_frame

@@ -92,10 +92,10 @@ def known_positions(ids: Ids, wanted: Any, what: str, remedy: str) -> NDArray[np
     positions = ids.positions(wanted)
     if (positions < 0).any():
         missing = list(dict.fromkeys(plain_array(as_column(wanted))[positions < 0].tolist()))
-        shown = ", ".join(shown(id_) for id_ in missing[:5]) + (", ..." if len(missing) > 5 else "")
+        some = ", ".join(shown(id_) for id_ in missing[:5]) + (", ..." if len(missing) > 5 else "")
         near = _nearest(ids, missing[0]) if len(missing) == 1 else "."
         raise ValueError(
-            f"The model does not know {len(missing)} of these {what}s: {shown}{near} {remedy}"
+            f"The model does not know {len(missing)} of these {what}s: {some}{near} {remedy}"
         )
     return positions
 

@@ -13,16 +13,16 @@ import json
 import math
 import os
 import re
-import uuid
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace.placing import placed
 from eventspace.printable import printable
 from eventspace.progress import bar
 from eventspace.text_arrays import Spelt, decoded, read_spelt, spelt, strict_json
@@ -92,27 +92,6 @@ def _members(arrays: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         kind, size = array.dtype.kind, min(array.dtype.itemsize, 8)
         members[f"{key}.npy"] = array.astype(f"<{kind}{size}", copy=False)
     return members
-
-
-@contextmanager
-def placed(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to that is put in place at the end, and not at all if anything fails."""
-    if os.path.exists(path) and not os.path.isfile(path):  # a device, or a pipe
-        with open(path, "wb") as file:
-            yield file
-        return
-    target = os.path.realpath(path)
-    name = f"{target}.{os.getpid()}-{uuid.uuid4().hex[:8]}.part"
-    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 @contextmanager

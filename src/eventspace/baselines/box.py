@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from eventspace.indicators.quadratic import half_gradient, sum_of_weights
+from eventspace.jit import njit
 
 Floats = NDArray[np.float64]
 

@@ -1,55 +1,23 @@
-"""The command line: a file for each group of commands, one place for mistakes."""
+"""The command line: a file for each group of commands, one place for mistakes.
+
+This file imports nothing, for until :func:`main` watches for Ctrl-C it would be a traceback.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from eventspace.cli import learning, looking, predicting, reasoning
-from eventspace.cli.mistakes import interruptible, run
-
-app = typer.Typer(
-    help="Kolmogorov models: predictions you can reason about, from a table of yes/no chances.",
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-)
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        from eventspace import __version__
-
-        typer.echo(f"eventspace {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _eventspace(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Say which one this is."),
-    ] = False,
-) -> None:
-    """Kolmogorov models: predictions you can reason about, from a table of yes/no chances."""
-
-
-for command in (
-    learning.fit,
-    learning.select,
-    looking.info,
-    looking.report,
-    predicting.predict,
-    predicting.recommend,
-    reasoning.rules,
-    reasoning.explain,
-    reasoning.query,
-    looking.convert,
-    looking.demo,
-):
-    app.command()(interruptible(command))
+import os
 
 
 def main() -> None:
     """Run the command line as a shell does."""
+    try:
+        from eventspace.cli import interrupts
+
+        interrupts.watch()
+    except KeyboardInterrupt:
+        os.write(2, b"eventspace: interrupted: nothing is written.\n")
+        os._exit(130)
+    from eventspace.cli.app import app
+    from eventspace.cli.mistakes import run
+
     run(app)

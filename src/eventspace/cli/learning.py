@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from eventspace.cli import options
-from eventspace.cli.mistakes import INTERRUPTED, OPTIONS, say
+from eventspace.cli import interrupts, options
+from eventspace.cli.mistakes import OPTIONS
+from eventspace.cli.terminal import say
 
 Kind = Literal["model", "posterior", "ensemble"]
 CLASSES = {
@@ -116,7 +117,7 @@ def fit(
         echo(model.summary())
         say(f"written: {output}")
     if getattr(model, "interrupted_", False):
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(interrupts.exit_code())
 
 
 def _made(kind: Kind, parameters: dict[str, Any], **others: Any) -> Any:

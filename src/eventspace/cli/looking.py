@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from eventspace.cli import options
-from eventspace.cli.mistakes import say
+from eventspace.cli.terminal import say
 
 MODEL = ".eventspace"
 

@@ -1,13 +1,12 @@
 """What goes wrong, in the words of the command line: one line, and an exit code that says whose.
 
-0: fine; 2: a mistake of the user's; 1: a failure of ours; 130: Ctrl-C.
+0: fine; 2: a mistake of the user's; 1: a failure of ours; 130: Ctrl-C; 143: SIGTERM; 129: SIGHUP.
 """
 
 from __future__ import annotations
 
 import dis
 import functools
-import os
 import re
 import signal
 import sys
@@ -19,7 +18,12 @@ from typing import Any
 
 import typer
 
-FINE, OURS, YOURS, INTERRUPTED = 0, 1, 2, 130
+from eventspace import placing
+from eventspace.cli import interrupts
+from eventspace.cli.terminal import open_streams, say
+from eventspace.printable import printable
+
+FINE, OURS, YOURS = 0, 1, 2
 
 # Newer typers carry a click of their own; a usage error is the base of this one in either.
 _UsageError: Any = typer.BadParameter.__mro__[1]
@@ -87,33 +91,27 @@ def interruptible(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
         try:
+            interrupts.begin()
             command(*arguments, **options)
         except KeyboardInterrupt as error:
             raise InterruptError from error
+        finally:
+            interrupts.end()
 
     return run
 
 
 def run(app: typer.Typer) -> None:
     """Run the app on the arguments of the process, and leave with the exit code."""
-    _open_streams()
+    open_streams()
     if hasattr(signal, "SIGPIPE"):  # end quietly with `| head`, as other commands do
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    sys.exit(exit_code(app, sys.argv[1:]))
-
-
-def _open_streams() -> None:
-    """Streams that take every character, whatever the terminal knows; and closed ones take all."""
-    for name in ("stdout", "stderr"):
-        stream: Any = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif stream.encoding.lower() != "utf-8":
-            stream.reconfigure(errors="replace")
+    interrupts.leave(exit_code(app, sys.argv[1:]))
 
 
 def exit_code(app: typer.Typer, arguments: Sequence[str]) -> int:
     """Run the app on some arguments, and say what went wrong."""
+    before = placing.n_placed
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
@@ -122,37 +120,45 @@ def exit_code(app: typer.Typer, arguments: Sequence[str]) -> int:
             code = app(arguments or ["--help"], prog_name="eventspace", standalone_mode=False)
             sys.stdout.flush()
         return int(code or FINE)
-    except (InterruptError, KeyboardInterrupt, typer.Abort):
-        say("interrupted: nothing is written.")
-        return INTERRUPTED
-    except _UsageError as error:
+    except (Exception, KeyboardInterrupt) as error:
+        # what comes after a signal comes of it
+        if interrupts.seen() or isinstance(error, (InterruptError, KeyboardInterrupt, typer.Abort)):
+            interrupts.hold(error)
+            say(_interrupted(error, placing.n_placed > before))
+            return interrupts.exit_code()
+        return _answer(error)
+
+
+def _interrupted(error: BaseException, written: bool) -> str:
+    if isinstance(error, OSError) and error.strerror:  # on the way to the model so far
+        return f"interrupted: {in_own_words(error)}"
+    return interrupts.message(written)
+
+
+def _answer(error: BaseException) -> int:
+    """Say what went wrong; give the exit code that says whose fault it is."""
+    if isinstance(error, _UsageError):
         where = error.ctx.command_path if error.ctx else "eventspace"
         problem = re.sub(
             r"^Invalid value for '?([^:']*)'?: (Value error, )?", r"\1: ", _line(error)
         )
         say(f"{problem} See {where} --help.")
         return YOURS
-    except MemoryError:
+    if isinstance(error, MemoryError):
         say("there is not enough memory for this.")
         return OURS
-    except Exception as error:
-        if is_answer(error):
-            say(in_own_words(error))
-            return YOURS
-        traceback.print_exc()
-        say("this is a failure of ours: please report it with the lines above.")
-        return OURS
+    if isinstance(error, Exception) and is_answer(error):
+        say(in_own_words(error))
+        return YOURS
+    sys.stderr.write(printable("".join(traceback.format_exception(error)), own="\n"))
+    say("this is a failure of ours: please report it with the lines above.")
+    return OURS
 
 
 def _line(error: Any) -> str:
     """A usage error as a sentence."""
     message = " ".join(str(error.format_message()).split())
     return message if message.endswith((".", "?")) else f"{message}."
-
-
-def say(message: str) -> None:
-    """One line on the standard error."""
-    typer.echo(f"eventspace: {message}", err=True)
 
 
 def is_answer(error: Exception) -> bool:

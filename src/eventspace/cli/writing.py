@@ -7,22 +7,19 @@ import io
 import json
 import math
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import typer
-
-from eventspace.cli.mistakes import say
-from eventspace.storage import placed
+from eventspace.cli.terminal import printable_json, say, standard_output
+from eventspace.placing import placed
+from eventspace.printable import encoded, printable
 
 Columns = Mapping[str, Any]  # of lists, or of arrays
 
 SHOWN = 50  # rows on a terminal
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".parquet": "parquet", ".pq": "parquet"}
 
 
@@ -82,16 +79,11 @@ def write(
         _show(first, stream, show or screen_table)
         return
     if output == "-":
-        sys.stdout.flush()
-        _FORMS[form](_chain(first, stream), sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-        return
-    try:
-        with placed(output) as file:
+        with standard_output() as file:
             _FORMS[form](_chain(first, stream), file)
-    except OSError as error:
-        error.filename = error.filename or output
-        raise
+        return
+    with placed(output) as file:
+        _FORMS[form](_chain(first, stream), file)
     say(f"written: {output}")
 
 
@@ -115,14 +107,13 @@ def _json(content: Any, indent: int | None = None) -> bytes:
     text = json.dumps(
         _plain(content), ensure_ascii=False, default=str, indent=indent, allow_nan=False
     )
-    return text.encode()
+    return printable_json(text).encode()
 
 
 def print_bytes(content: bytes) -> None:
-    """Write to the standard output, after what is printed already."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
+    """Write to the standard output."""
+    with standard_output() as file:
+        file.write(content)
 
 
 def columns_of(frame: Any) -> dict[str, Any]:
@@ -149,24 +140,23 @@ def cell(value: Any) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.3g}"
-    return harmless(", ".join(map(str, value)) if isinstance(value, list) else str(value))
-
-
-def harmless(text: str) -> str:
-    """A text whose control characters no terminal obeys."""
-    return _CONTROL.sub("\ufffd", text)
+    return printable(", ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
 def echo(text: Any) -> None:
     """Print a text, harmless to the terminal where there is one."""
-    lines = str(text).split("\n")
-    typer.echo("\n".join(map(harmless, lines)) if sys.stdout.isatty() else text)
+    lines = f"{text}\n"
+    with standard_output():
+        sys.stdout.write(printable(lines, own="\n") if sys.stdout.isatty() else lines)
 
 
 def _show(first: Columns, rest: Iterator[Columns], show: Callable[[Columns], Any]) -> None:
     from rich.console import Console
 
-    Console(markup=False, emoji=False, highlight=False).print(show(first))
+    shown = show(first)
+    Console(markup=False, emoji=False, highlight=False).print(
+        printable(shown) if isinstance(shown, str) else shown
+    )
     more = _length(first) - SHOWN + sum(map(_length, rest))
     if more > 0:
         say(f"{more:,} rows more: --output FILE takes them all.")
@@ -201,7 +191,7 @@ def _plain(value: Any) -> Any:
 
 
 def _write_separated(blocks: Iterator[Columns], file: BinaryIO, delimiter: str) -> None:
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    text = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="")
     sheet = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     for k, columns in enumerate(blocks):
         if k == 0:
@@ -236,8 +226,9 @@ def _arrow(column: Any) -> Any:
 
     try:
         return pa.array(column, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([None if v is None else str(v) for v in _plain(column)])
+    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError):
+        values = [None if v is None else encoded(str(v)).decode() for v in _plain(column)]
+        return pa.array(values, pa.string())
 
 
 def _write_json_rows(blocks: Iterator[Columns], file: BinaryIO) -> None:

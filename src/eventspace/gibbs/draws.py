@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from eventspace.jit import njit
 from eventspace.randomness import next_random, uniform
 
 WIDE = math.sqrt(2.0 * math.pi)  # an interval with this many standard deviations

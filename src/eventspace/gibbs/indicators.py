@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from eventspace.gibbs.draws import shuffle
+from eventspace.jit import njit
 from eventspace.randomness import next_random, uniform
 
 BLOCK = 4  # bits that are drawn jointly: 2^4 sets are weighed

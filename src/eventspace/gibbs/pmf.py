@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from eventspace.gibbs.draws import draw_gamma, draw_truncated, shuffle
+from eventspace.jit import njit
 from eventspace.randomness import next_random, uniform
 
 MOST_PRECISION = 1e12  # a deviation of 1e-6: what is stored of a value is hardly nearer to it

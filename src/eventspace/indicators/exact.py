@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from eventspace.indicators.local import descend_by_flips
@@ -26,6 +25,7 @@ from eventspace.indicators.quadratic import (
     write_code,
 )
 from eventspace.indicators.relaxation import lift, mix, project, rank_for, scatter
+from eventspace.jit import njit
 from eventspace.parameters import check_whole
 from eventspace.randomness import next_random, uniform
 

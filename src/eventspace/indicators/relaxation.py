@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from eventspace.jit import njit
 from eventspace.randomness import fill_normal
 
 Floats = NDArray[np.float64]

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from eventspace.indicators.quadratic import half_gradient, read_code, tolerance, write_code
 from eventspace.indicators.relaxation import lift, mix, project, rank_for, scatter
+from eventspace.jit import njit
 from eventspace.parameters import check_whole
 from eventspace.randomness import fill_normal
 

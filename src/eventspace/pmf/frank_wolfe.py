@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from eventspace.jit import njit
 from eventspace.parameters import check_choice, check_number, check_whole
 from eventspace.pmf.quadratic import cost_of, duality_gap, half_gradient, largest_diagonal
 

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from eventspace.placing import placed
 from eventspace.report.assembly import page
 from eventspace.report.contents import contents
-from eventspace.storage import placed
 
 
 def write(

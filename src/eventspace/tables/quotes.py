@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from eventspace.jit import njit
 
 Bytes = npt.NDArray[np.uint8]
 

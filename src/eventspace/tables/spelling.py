@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from eventspace.jit import njit
 
 _ZERO, _MINUS = ord("0"), ord("-")
 _TENTH = -(2**63 // 10)  # -2^63 without its last digit, 8

@@ -1,0 +1,70 @@
+"""Compiled kernels are kept on disk where that is possible, and run where it is not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import eventspace
+
+PACKAGE = Path(eventspace.__file__).parent
+KERNEL = """
+import numpy as np
+import eventspace.entries, eventspace.gram, eventspace.pmf.quadratic  # kernels of other modules
+from eventspace.randomness import uniform
+print(0 < uniform(np.uint64(2**63)) < 1, sum(uniform.stats.cache_hits.values()))
+"""
+LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
+
+
+def run(code: str, package: Path = PACKAGE, **variables: str) -> tuple[str, str]:
+    """What a process prints, and what it says."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")},
+        "PYTHONPATH": str(package.parent),
+        **variables,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_a_place_where_nothing_can_be_kept(tmp_path) -> None:
+    """Mode bits do not bind root; a plain file where a folder should be binds everybody."""
+    package = shutil.copytree(
+        PACKAGE, tmp_path / "eventspace", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
+        (folder / "__pycache__").touch()
+    nowhere = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null/cache"}
+    out, err = run(KERNEL, package, **nowhere)
+    assert out == "True 0\n"
+    assert err.count("compiled kernels cannot be kept: every start compiles anew; set NUMBA") == 1
+    out, err = run(KERNEL, package, **nowhere, NUMBA_CACHE_DIR=str(tmp_path / "kept"))
+    assert (out, err) == ("True 0\n", "")
+    out, err = run(KERNEL, package, **nowhere, NUMBA_CACHE_DIR=str(tmp_path / "kept"))
+    assert (out, err) == ("True 1\n", "")  # found again
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not limit the size of files")
+def test_a_disk_that_is_full(tmp_path) -> None:
+    out, err = run(LIMITED + KERNEL, NUMBA_CACHE_DIR=str(tmp_path))
+    assert out == "True 0\n"
+    assert err.count("compiled kernels cannot be kept (File too large)") == 1
+
+
+def test_every_kernel_is_compiled_so() -> None:
+    direct = [
+        path.name
+        for path in PACKAGE.rglob("*.py")
+        if "numba.njit" in (text := path.read_text(encoding="utf-8"))
+        or "from numba import njit" in text
+    ]
+    assert direct == ["jit.py"]
