@@ -20,6 +20,7 @@ from eventspace.codes import unpack
 from eventspace.evidence import deviations
 from eventspace.jit import njit
 from eventspace.measures import SHRINKAGE
+from eventspace.printable import encoded
 from eventspace.space import Space
 from eventspace.tables.frames import data_frame
 
@@ -127,7 +128,7 @@ class Characters:
 def _tags_of(value: Any) -> list[Hashable]:
     """The tags in a value: text is split at "|", what is missing has none."""
     if isinstance(value, str):
-        return [tag.strip() for tag in value.split("|") if tag.strip()]
+        return [tag.strip() for tag in encoded(value).decode().split("|") if tag.strip()]
     if isinstance(value, Iterable):
         return [tag for part in value for tag in _tags_of(part)]
     return [] if pd.isna(value) else [value]

@@ -19,6 +19,7 @@ from eventspace.entries import Entries
 from eventspace.ids import Ids
 from eventspace.observations import Observations
 from eventspace.prediction import check_pmf
+from eventspace.printable import shown
 from eventspace.tables.attributes import read_attributes
 
 Floats = NDArray[np.float64]
@@ -149,6 +150,6 @@ def _part(data: Any, ids: Ids, what: str, n_events: int) -> Floats:
     if bare.any():
         raise ValueError(
             f"The given {what} lack {bare.sum():,} of {len(ids):,} rows, or a number in them: the "
-            f"first is that of {ids[int(np.argmax(bare))]!r}. Leave these out of the table."
+            f"first is that of {shown(ids[int(np.argmax(bare))])}. Leave these out of the table."
         )
     return values

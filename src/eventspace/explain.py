@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from eventspace.characters import Characters
 from eventspace.codes import inside, masses, unpack
+from eventspace.printable import printable
 from eventspace.space import Space
 from eventspace.tables.frames import data_frame
 
@@ -151,7 +152,7 @@ class Explanation:
         ]
         own = self._ratings.get(self.item_at)
         lines[-1] += "." if own is None else f"; {who} gave it {own:g}."
-        return "\n".join(lines)
+        return printable("\n".join(lines), own="\n")
 
     __repr__ = __str__
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace.observations import Observations
+from eventspace.printable import shown
 
 
 class News(NamedTuple):
@@ -33,7 +34,7 @@ def news(known: Observations, X: Any) -> News:
         both = "new" if new_user[k] else "known"
         raise ValueError(
             f"fold_in needs one of user and item new and the other known, but user "
-            f"{new.user_ids[u[k]]!r} and item {new.item_ids[i[k]]!r} are both {both}: "
+            f"{shown(new.user_ids[u[k]])} and item {shown(new.item_ids[i[k]])} are both {both}: "
             + ("fold in the users first." if new_user[k] else "fit again to change them.")
         )
     rated = np.zeros(new.n_items, dtype=np.bool_)

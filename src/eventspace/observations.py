@@ -21,6 +21,7 @@ from eventspace.entries import (
 )
 from eventspace.ids import Ids
 from eventspace.invariants import check_entries, check_ids
+from eventspace.printable import shown
 from eventspace.progress import bar
 from eventspace.tables import columns as cols
 from eventspace.tables import scale as units
@@ -342,9 +343,9 @@ def _without_repeats(
     """The entries with each pair once; an error if that is not allowed."""
     repeats = find_repeats(by_user)
     if repeats.pairs and duplicates == "error":
+        user, item = user_ids[repeats.first[0]], item_ids[repeats.first[1]]
         raise ValueError(
-            f"User {user_ids[repeats.first[0]]!r} has item {item_ids[repeats.first[1]]!r} "
-            f"{repeats.times} times; {repeats.pairs} pairs in all occur more than once. "
+            f"User {shown(user)} has item {shown(item)} {repeats.times} times; {repeats.pairs} pairs in all occur more than once. "
             'Observations.of(data, duplicates="mean"), or "last", accepts them.'
         )
     if repeats.pairs:

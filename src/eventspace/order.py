@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from eventspace.codes import Codes, inside, masses
 from eventspace.inclusion import Classes, Positions, covers, influence
 from eventspace.parameters import check_whole
+from eventspace.printable import shown
 from eventspace.space import Space
 from eventspace.tables.frames import data_frame
 
@@ -157,7 +158,7 @@ class Order:
         at = int(np.searchsorted(self.items, position))
         if at == len(self.items) or self.items[at] != position:
             raise ValueError(
-                f"Item {item!r} takes no part in this order: it has "
+                f"Item {shown(item)} takes no part in this order: it has "
                 f"{self.space.ratings[position]} ratings, min_evidence is {self.min_evidence}."
             )
         return at

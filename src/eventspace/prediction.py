@@ -14,6 +14,7 @@ from eventspace.ids import Ids
 from eventspace.invariants import simplex_flaws
 from eventspace.observations import Observations
 from eventspace.parameters import check_choice, check_whole
+from eventspace.printable import shown
 from eventspace.space import known_position, known_positions
 from eventspace.tables.frames import data_frame
 from eventspace.tables.pairs import is_positional, read_pairs
@@ -259,8 +260,8 @@ def check_pmf(pmf: Floats, ids: Ids) -> None:
     if wrong.size:
         k = int(wrong[0])
         raise ValueError(
-            f"Each row of pmf must be non-negative and add up to 1: that of {ids[k]!r} adds up to "
-            f"{pmf[k].sum():.6g}, and its least number is {pmf[k].min():.6g}. Divide rounded ones "
+            f"Each row of pmf must be non-negative and add up to 1: that of {shown(ids[k])} adds up "
+            f"to {pmf[k].sum():.6g}, and its least number is {pmf[k].min():.6g}. Divide rounded ones "
             "by their sums: pmf.div(pmf.sum(axis=1), axis=0)."
         )
 

@@ -13,6 +13,7 @@ from eventspace.explain import Explanation
 from eventspace.expressions import event_of
 from eventspace.observations import Observations
 from eventspace.order import Order
+from eventspace.printable import shown
 from eventspace.space import Space
 
 
@@ -72,7 +73,9 @@ class Reasoning:
                 "Series with the items as its index."
             )
         if tags is not None and not any(item in tags.keys() for item in ids):  # noqa: SIM118
-            raise ValueError(f"tags has none of the model's items as a key, such as {ids[0]!r}.")
+            raise ValueError(
+                f"tags has none of the model's items as a key, such as {shown(ids[0])}."
+            )
         return Characters(self._space(), tags)
 
     def _space(self) -> Space:

@@ -15,6 +15,7 @@ from eventspace.expressions import event_of
 from eventspace.files import load_any
 from eventspace.ids import Ids, distinct_of
 from eventspace.observations import Observations
+from eventspace.printable import shown
 from eventspace.tables.frames import Table, read_table
 from eventspace.tables.words import role
 
@@ -202,7 +203,7 @@ def _named(table: Table, path: Path, what: str, name: str | None, place: int) ->
 
 
 def _listed(table: Table) -> str:
-    return ", ".join(repr(name) for name in table.names[:8]) + ", ..." * (len(table.names) > 8)
+    return ", ".join(shown(name) for name in table.names[:8]) + ", ..." * (len(table.names) > 8)
 
 
 def like(column: Any, ids: Ids) -> Any:

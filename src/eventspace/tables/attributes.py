@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from eventspace.ids import Ids
+from eventspace.printable import shown
 from eventspace.tables.frames import Table, table_of, value_array
 from eventspace.tables.words import role
 
@@ -74,12 +75,12 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
     if (rows < 0).all():
         raise ValueError(
             f"{what} has no row for any of the ids: they belong in the index or the first column; "
-            f"its first is {row_ids[0] if len(row_ids) else None!r}, the table's {ids[0]!r}."
+            f"its first is {row_ids[0] if len(row_ids) else None!r}, the table's {shown(ids[0])}."
         )
     unique, counts = np.unique(rows[rows >= 0], return_counts=True)
     if counts.max() > 1:
         raise ValueError(
-            f"{what} has {counts.max()} rows for {ids[int(unique[counts.argmax()])]!r}."
+            f"{what} has {counts.max()} rows for {shown(ids[int(unique[counts.argmax()])])}."
         )
     columns = [k for k in range(len(table.names)) if k != j]
     names = np.array([str(table.names[k]) for k in columns], dtype=object)

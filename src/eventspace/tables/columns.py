@@ -208,13 +208,13 @@ def _user_column(table: Table, user: Hashable | None) -> int | None:
     """The column of the users in a wide table: by name, else the first if it is text or times."""
     if user is not None:
         if user not in table.names:
-            raise ValueError(f"There is no column {user!r}.")
+            raise ValueError(f"There is no column {shown(user)}.")
         return table.names.index(user)
     roles = [role(name) for name in table.names]
     for r in ("user", "index"):
         if roles.count(r) > 1:
             raise ValueError(
-                f"Columns {table.names[roles.index(r)]!r} and more are named like the user: say "
+                f"Columns {shown(table.names[roles.index(r)])} and more are named like the user: say "
                 "which with Observations.from_wide(data, user=...)."
             )
         if r in roles:
@@ -225,7 +225,7 @@ def _user_column(table: Table, user: Hashable | None) -> int | None:
         return None
     if roles[0] == "item":
         raise ValueError(
-            f"Column {table.names[0]!r} is named like an item, but a wide table has a row for each "
+            f"Column {shown(table.names[0])} is named like an item, but a wide table has a row for each "
             "user and a column for each item: transpose it."
         )
     return 0

@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from typing import NamedTuple
 
+from eventspace.printable import shown
 from eventspace.tables.chunks import Chunks
 from eventspace.tables.quotes import Row, row_from
 
@@ -70,7 +71,7 @@ def refuse_twice(names: list[str], name: str) -> None:
     if len(set(names)) < len(names):
         twice = next(column for column, times in Counter(names).items() if times > 1)
         raise ValueError(
-            f"{name!r} has more than one column named {twice!r}: does it lack a line of names?"
+            f"{name!r} has more than one column named {shown(twice)}: does it lack a line of names?"
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from eventspace.printable import shown
 from eventspace.tables.frames import Table, column_kind, value_array
 from eventspace.tables.words import FEW, role
 
@@ -73,7 +74,7 @@ def _named(table: Table, given: Mapping[str, Hashable]) -> Roles:
             continue
         if r in roles:
             raise ValueError(
-                f"Columns {table.names[roles[r]]!r} and {name!r} could both be the {r}: say which "
+                f"Columns {shown(table.names[roles[r]])} and {shown(name)} could both be the {r}: say which "
                 f"with Observations.from_long(data, {r}=...)."
             )
         roles[r] = j
@@ -182,7 +183,7 @@ def _position(table: Table, name: Hashable) -> int:
     if len(positions) != 1:
         number = "no column" if not positions else "more than one column"
         raise ValueError(
-            f"There is {number} {name!r} among {_listed(table, range(len(table.names)))}."
+            f"There is {number} {shown(name)} among {_listed(table, range(len(table.names)))}."
         )
     return positions[0]
 
@@ -199,5 +200,5 @@ def _missing(table: Table, missing: set[str]) -> ValueError:
 
 
 def _listed(table: Table, positions: range | list[int]) -> str:
-    shown = [repr(table.names[j]) for j in positions]
-    return ", ".join(shown if len(shown) <= 8 else [*shown[:7], "..."])
+    names = [shown(table.names[j]) for j in positions]
+    return ", ".join(names if len(names) <= 8 else [*names[:7], "..."])
