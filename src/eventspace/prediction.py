@@ -260,9 +260,9 @@ def check_pmf(pmf: Floats, ids: Ids) -> None:
     if wrong.size:
         k = int(wrong[0])
         raise ValueError(
-            f"Each row of pmf must be non-negative and add up to 1: that of {shown(ids[k])} adds up "
-            f"to {pmf[k].sum():.6g}, and its least number is {pmf[k].min():.6g}. Divide rounded ones "
-            "by their sums: pmf.div(pmf.sum(axis=1), axis=0)."
+            f"Each row of pmf must be non-negative and add up to 1: that of {shown(ids[k])} adds "
+            f"up to {pmf[k].sum():.6g}, and its least number is {pmf[k].min():.6g}. Divide rounded "
+            "ones by their sums: pmf.div(pmf.sum(axis=1), axis=0)."
         )
 
 

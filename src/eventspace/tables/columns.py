@@ -214,8 +214,8 @@ def _user_column(table: Table, user: Hashable | None) -> int | None:
     for r in ("user", "index"):
         if roles.count(r) > 1:
             raise ValueError(
-                f"Columns {shown(table.names[roles.index(r)])} and more are named like the user: say "
-                "which with Observations.from_wide(data, user=...)."
+                f"Columns {shown(table.names[roles.index(r)])} and more are named like the user: "
+                "say which with Observations.from_wide(data, user=...)."
             )
         if r in roles:
             return roles.index(r)
@@ -225,7 +225,7 @@ def _user_column(table: Table, user: Hashable | None) -> int | None:
         return None
     if roles[0] == "item":
         raise ValueError(
-            f"Column {shown(table.names[0])} is named like an item, but a wide table has a row for each "
-            "user and a column for each item: transpose it."
+            f"Column {shown(table.names[0])} is named like an item, but a wide table has a row for "
+            "each user and a column for each item: transpose it."
         )
     return 0

@@ -74,8 +74,8 @@ def _named(table: Table, given: Mapping[str, Hashable]) -> Roles:
             continue
         if r in roles:
             raise ValueError(
-                f"Columns {shown(table.names[roles[r]])} and {shown(name)} could both be the {r}: say which "
-                f"with Observations.from_long(data, {r}=...)."
+                f"Columns {shown(table.names[roles[r]])} and {shown(name)} could both be the "
+                f"{r}: say which with Observations.from_long(data, {r}=...)."
             )
         roles[r] = j
     counts = [r for r in ("successes", "trials") if r in roles]
