@@ -345,9 +345,9 @@ def _without_repeats(
     if repeats.pairs and duplicates == "error":
         user, item = user_ids[repeats.first[0]], item_ids[repeats.first[1]]
         raise ValueError(
-            f"User {shown(user)} has item {shown(item)} {repeats.times} times; {repeats.pairs} pairs "
-            'in all occur more than once. Observations.of(data, duplicates="mean"), or "last", '
-            "accepts them."
+            f"User {shown(user)} has item {shown(item)} {repeats.times} times; {repeats.pairs} "
+            'pairs in all occur more than once. Observations.of(data, duplicates="mean"), or '
+            '"last", accepts them.'
         )
     if repeats.pairs:
         by_user = merge_repeats(by_user, mean=duplicates == "mean")

@@ -57,7 +57,11 @@ def mutate(rng: Random, archive: Archive, times: int) -> list[str]:
     for _ in range(50 * times):  # some find nothing that they could change
         chance = rng.random()
         level = next(mutations for below, mutations in LEVELS if chance <= below)
-        if what := rng.choice(level)(rng, archive):
+        try:
+            what = rng.choice(level)(rng, archive)
+        except (ArithmeticError, TypeError, ValueError):  # after another it may not be possible
+            continue
+        if what:
             done.append(what)
         if len(done) == times or not archive.members:
             break
