@@ -82,6 +82,10 @@ class Observations:
         - Observations: the same, unless they have to be aligned or rescaled;
         - a data set of ``eventspace.datasets``: its table, on its scale.
 
+        In a text file, ids are integers if each is spelt as Python spells it, else text as it is
+        spelt: ``1.1`` and ``1.10`` are two ids, and so are ``7`` and ``007``. A quote that is not
+        closed, and a row with another number of fields than the first, are refused with their line.
+
         A DataFrame is long (a row an entry) if its columns are named for it: a user, an item, and a
         value or successes and trials, perhaps a weight (``userId``, ``movie_id``, ``Rating``, ...);
         all others are left aside. It is wide (a row a user, a column an item) if it comes from a
