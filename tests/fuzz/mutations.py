@@ -59,7 +59,7 @@ def mutate(rng: Random, archive: Archive, times: int) -> list[str]:
         level = next(mutations for below, mutations in LEVELS if chance <= below)
         try:
             what = rng.choice(level)(rng, archive)
-        except (ArithmeticError, TypeError, ValueError):  # after another it may not be possible
+        except (ArithmeticError, MemoryError, TypeError, ValueError):  # another made it impossible
             continue
         if what:
             done.append(what)
