@@ -15,6 +15,7 @@ from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior,
 from eventspace.entries import Entries
 from eventspace.indicators import SDR
 from eventspace.invariants import ARRAYS, MOST, NUMBERS
+from eventspace.pmf import Pairwise
 from tests.archives import members, with_header
 
 ROOT = Path(__file__).parents[1]
@@ -122,11 +123,51 @@ def test_a_table_of_a_library_that_is_not_here_is_answered_in_pandas(
 
 def test_what_could_not_be_read_again_is_not_written(ratings, tmp_path) -> None:
     model = KolmogorovModel(3, random_state=0).fit(ratings)
-    model.indicator_solver = SDR(20_000)
-    with pytest.raises(ValueError, match="n_roundings is 20000: a file may ask for 10000 at most"):
+    model.set_params(n_events="x")
+    with pytest.raises(ValueError, match="n_events='x' must be a whole number"):
         model.save(tmp_path / "m.eventspace")
-    model.indicator_solver = "exact"
+    model.n_events = 3
     model.codes_ = model.codes_[:-1]
     with pytest.raises(ValueError, match="codes has the shape"):
         model.save(tmp_path / "m.eventspace")
+    far = np.array(["29999-01-01", "2000-01-01"], "M8[s]")
+    other = KolmogorovModel(2, random_state=0).fit((far, ["x", "y"], [0.1, 0.5]))
+    with pytest.raises(ValueError, match=r"29999.* cannot be written to a file and read again"):
+        other.save(tmp_path / "m.eventspace")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"verbose": 0, "warm_start": 1},
+        {"n_jobs": 2000},
+        {"indicator_solver": SDR(np.int64(20_000))},
+        {"pmf_solver": Pairwise(max_steps=np.int64(50)), "random_state": np.random.RandomState(0)},
+        {"pmf_penalty": 1e101},
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*more than a file may ask for")
+def test_unusual_settings_come_back(settings, ratings, tmp_path) -> None:
+    model = KolmogorovModel(3, random_state=0).fit(ratings).set_params(**settings)
+    model.save(tmp_path / "m.eventspace")
+    again = KolmogorovModel.load(tmp_path / "m.eventspace")
+    np.testing.assert_array_equal(again.predict(), model.predict())
+
+
+@pytest.mark.parametrize("kind", ["f2", ">i4", ">u8", ">f8", "u1", "u8", "f4"])
+def test_ids_of_every_number_come_back(kind, tmp_path) -> None:
+    users = np.array([3, 1, 2], kind)
+    model = KolmogorovModel(2, random_state=0).fit((users, ["x", "y", "x"], [0.1, 0.5, 0.9]))
+    model.save(tmp_path / "m.eventspace")
+    again = KolmogorovModel.load(tmp_path / "m.eventspace")
+    assert list(again.user_ids_) == [3, 1, 2]
+    np.testing.assert_array_equal(
+        again.predict((users, ["x"] * 3)), model.predict((users, ["x"] * 3))
+    )
+
+
+def test_the_same_model_is_the_same_bytes(ratings, tmp_path) -> None:
+    for name in ("one", "two"):
+        KolmogorovModel(3, random_state=0).fit(ratings).save(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

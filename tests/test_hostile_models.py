@@ -23,6 +23,7 @@ from eventspace.baselines import HypercubeModel
 from eventspace.entries import Entries
 from eventspace.files import load_any
 from eventspace.ids import Ids
+from eventspace.indicators import SDR
 from eventspace.invariants import InvariantError, check_entries, simplex_flaws
 from eventspace.observations import checked_observations
 from tests.archives import members, npy, put, with_array, with_header
@@ -78,8 +79,8 @@ ARRAYS: list[tuple[str, Callable[[np.ndarray], Any], str]] = [
     ("by_user_ptr", set_at(1, 1 << 60), "ptr does not rise from 0 to 5"),
     ("by_user_ptr", set_at(0, -8), "ptr does not rise from 0 to 5"),
     ("by_user_ptr", set_at(-1, 4), "ptr does not rise from 0 to 5"),
-    ("by_user_ptr", lambda a: a[:-1], "ptr has 3 numbers for 3 users"),
-    ("codes", lambda a: a[:1], r"codes has the shape \(1, 1\); \(2, 1\) is wanted"),
+    ("by_user_ptr", lambda a: a[:-1], "there are not 2 user_ids"),
+    ("codes", lambda a: a[:1], "there are not 1 item_ids"),
     ("codes", lambda a: a | np.uint64(1 << 3), "codes have events beyond the 3 that there are"),
     ("codes", lambda a: a.astype(np.int64), "codes is no items x words array of uint64"),
     ("proved", lambda a: a[:1], "proved has the shape"),
@@ -144,11 +145,9 @@ HEADERS: list[tuple[dict[str, Any], str]] = [
     ({"parameters": {"verbose": 7}}, "verbose is 7"),
     ({"parameters": {"tol": float("inf")}}, "tol is inf"),
     ({"parameters": {"evil": 1}}, "unexpected keyword argument 'evil'"),
-    ({"parameters": {"n_jobs": 10**9}}, "n_jobs is 1000000000: a file may ask for 1024 at most"),
-    (
-        {"parameters": {"indicator_solver": {"solver": "SDR", "n_roundings": 10**12}}},
-        "n_roundings is 1000000000000: a file may ask for 10000 at most",
-    ),
+    ({"parameters": {"random_state": "x"}}, "random_state is 'x'"),
+    ({"parameters": {"random_state": -1}}, "random_state is -1"),
+    ({"parameters": {"random_state": 2**70}}, "random_state is 1180591620717411303424"),
     ({"parameters": {"indicator_solver": {"solver": "system"}}}, "is no solver of ours"),
 ]
 
@@ -156,6 +155,20 @@ HEADERS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("changes", "reason"), HEADERS)
 def test_headers_that_no_model_has(path, changes, reason) -> None:
     refused(with_header(path, **changes), reason)
+
+
+def test_settings_beyond_what_a_file_may_ask_for_are_cut(path, ratings) -> None:
+    """They are legal, and may be somebody's own: the file is opened, and what comes is bounded."""
+    solver = {"solver": "SDR", "n_roundings": 10**12}
+    with_header(path, parameters={"n_jobs": -(10**9), "indicator_solver": solver})
+    with pytest.warns(UserWarning, match="more than a file may ask for") as caught:
+        model = load_any(path)
+    assert model.indicator_solver == SDR(10_000)
+    assert model.n_jobs == -1024
+    assert [str(warning.message) for warning in caught] == [
+        f"{path}: n_jobs is -1000000000, more than a file may ask for: -1024 is used.",
+        f"{path}: n_roundings is 1000000000000, more than a file may ask for: 10000 is used.",
+    ]
 
 
 def test_control_characters_of_a_file_are_shown_and_not_sent(path) -> None:
@@ -167,12 +180,12 @@ def test_control_characters_of_a_file_are_shown_and_not_sent(path) -> None:
 def test_ids_that_are_missing_or_doubled_or_none_of_ours(path) -> None:
     parts = members(path)
     del parts["user_ids.text.npy"], parts["user_ids.ends.npy"]
-    refused(put(path, parts), "it has no member 'user_ids.text.npy'")
+    refused(put(path, parts), "it has no member 'user_ids.ends.npy'")
     numbers = {**parts, "user_ids.npy": npy(np.array([1.0, np.nan, 2.0]))}
     refused(put(path, numbers), "the user id at 1 is missing")
     refused(put(path, {**parts, "user_ids.npy": npy(np.array([7, 8, 7]))}), "user id 7 comes twice")
-    refused(put(path, {**parts, "user_ids.npy": npy(np.array([7, 8]))}), "is wanted|for 2 users")
-    refused(put(path, {**parts, "user_ids.npy": npy(np.eye(3))}), "ids have 2 axes|must be 1-D")
+    for wrong in (np.array([7, 8]), np.eye(3), np.array(7)):
+        refused(put(path, {**parts, "user_ids.npy": npy(wrong)}), "there are not 3 user_ids")
 
     def spelt(*texts: str, ends: list[int] | None = None) -> dict[str, bytes]:
         whole, lengths = "".join(texts).encode(), [len(text) for text in texts]
@@ -313,11 +326,27 @@ def test_bombs_take_little_memory(path, tmp_path) -> None:
         "floats": b"[" + b"1.5," * 7_000_000 + b"1]",
     }.items():
         put(tmp_path / name, {**old, "user_ids.json": ids})
+    # as many ids as there should be, or more, in as few bytes as deflate makes of them
+    for name, text, n in (
+        ("spelt", '["frozenset",[1,2,3,4,5]]', 900_000),
+        ("doubled", "aaa", 1_000_000),
+        ("more ids", "aaa", 2_900_000),
+    ):
+        rows = 3 if name == "more ids" else n
+        many = {k: v for k, v in parts.items() if not k.startswith("user_ids")}
+        kind = "json" if text.startswith("[") else "text"
+        many[f"user_ids.{kind}.npy"] = npy(np.frombuffer((text * n).encode(), np.uint8))
+        many["user_ids.ends.npy"] = npy(np.arange(1, n + 1) * len(text))
+        many["by_user_ptr.npy"] = npy(np.zeros(rows + 1, np.int64))
+        put(tmp_path / name, many)
     # a list of members as long as the file
     with zipfile.ZipFile(tmp_path / "many", "w") as archive:
         for k in range(20_000):
             archive.writestr(str(k), b"")
-    names = ("more", "pmf", "lists", "texts", "floats", "many")
+    names = (
+        *("more", "pmf", "lists", "texts", "floats"),
+        *("spelt", "doubled", "more ids", "many"),
+    )
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, *(tmp_path / name for name in names)],
         capture_output=True, text=True, check=True,
@@ -350,7 +379,7 @@ def test_averages_that_do_not_go_together(averaged, tmp_path) -> None:
         refused(with_array(path, name, change), reason)
     for header, reason in [
         ({"n_samples": 7}, "events are not those of 7 samples"),
-        ({"n_samples": 10**18}, "events are not those of"),
+        ({"n_samples": 10**18}, "n_samples is 1000000000000000000, not a whole number from 1 to"),
         ({"n_together": 5}, "is not made of 5 draws"),
         ({"n_together": 1}, "do not go with 1 draws|is not made of"),
         ({"seed": -1}, "seed is -1"),

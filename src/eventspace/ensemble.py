@@ -15,6 +15,7 @@ from eventspace.codes import WORD, pack, unpack
 from eventspace.engines.cpu import CPU
 from eventspace.folding import News, news
 from eventspace.indicators import Exact
+from eventspace.invariants import MOST_SAMPLES
 from eventspace.observations import to_learn_from
 from eventspace.parameters import check_number, check_whole
 from eventspace.pmf import Pairwise
@@ -154,7 +155,7 @@ class KolmogorovEnsemble(Average):
 
     def _check_parameters(self) -> None:
         check_whole("n_events", self.n_events, 1, WORD)
-        check_whole("n_models", self.n_models, 1)
+        check_whole("n_models", self.n_models, 1, MOST_SAMPLES)
         check_whole("n_iter", self.n_iter, 1)
         checked_threads(self)
         for name in ("pmf_penalty", "indicator_penalty"):

@@ -6,6 +6,7 @@ import dataclasses
 import importlib.util
 import math
 import os
+import warnings
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -63,7 +64,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     arrays = _arrays(model)
     arrays |= {"user_ids": seen.user_ids.values, "item_ids": seen.item_ids.values}
     arrays |= {f"by_user_{name}": array for name, array in seen.by_user._asdict().items()}
-    _parameters(header["parameters"])  # what could not be read again is not written
+    model._check_parameters()  # what could not be read again is not written
+    _parameters(header["parameters"], [])
     storage.write(path, header, arrays)
 
 
@@ -113,15 +115,27 @@ def _loaded(path: str | os.PathLike[str], kinds: Mapping[str, Any]) -> Any:
             raise storage.StorageError(f"holds a {held}{asked}")
         kind = kinds[name]
         header = _checked_header(kind, stored.header)
-        return _revived(kind, header, _read_arrays(kind, stored))
+        notes: list[str] = []
+        parameters = _parameters(header["parameters"], notes)
+        model = _revived(kind(**parameters), header, _read_arrays(kind, stored))
+    for note in notes:
+        warnings.warn(f"{path}: {note}", stacklevel=4)
+    return model
 
 
 def _read_arrays(kind: Any, stored: storage.Stored) -> dict[str, NDArray[Any]]:
     names = [name.rstrip("_") for name in kind._SAVED_ARRAYS]
-    objects = [name for name in names if ARRAYS[name].dtype == "object"]
+    texts = [name for name in names if ARRAYS[name].dtype == "object"]
     entries = [f"by_user_{name}" for name in Entries._fields]
-    numbers = [name for name in names if name not in objects]
-    return stored.arrays([*numbers, *entries], [*objects, *ID_ARRAYS])
+    arrays = stored.numbers([*(name for name in names if name not in texts), *entries])
+    # how many objects there should be is known before any of them is made
+    arrays["user_ids"] = stored.objects("user_ids", max(0, arrays["by_user_ptr"].size - 1))
+    arrays["item_ids"] = stored.objects("item_ids", len(np.atleast_1d(arrays["codes"])))
+    for name in texts:
+        table = arrays[name.replace("_attribute_names", "_attributes")]
+        arrays[name] = stored.objects(name, table.shape[-1] if table.ndim else 0)
+    stored.refuse_others()
+    return arrays
 
 
 def _checked_header(kind: Any, header: dict[str, Any]) -> dict[str, Any]:
@@ -143,13 +157,13 @@ def _checked_header(kind: Any, header: dict[str, Any]) -> dict[str, Any]:
     return header | {name: _or_none(name, header[name]) for name in numbers}  # version 1 wrote NaN
 
 
-def _revived(kind: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
+def _revived(model: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """The model with what a file says of its fit, all of it checked."""
     user_ids, item_ids = Ids(arrays["user_ids"]), Ids(arrays["item_ids"])
     by_user = Entries(*(arrays[f"by_user_{name}"] for name in Entries._fields))
-    saved = {name.rstrip("_"): name for name in (*kind._SAVED_ARRAYS, *kind._SAVED_NUMBERS)}
+    saved = {name.rstrip("_"): name for name in (*model._SAVED_ARRAYS, *model._SAVED_NUMBERS)}
     numbers = {name: header[name] for name in saved if name in NUMBERS}
     fitted = {name: arrays[name] for name in saved if name in ARRAYS}
-    model = kind(**_parameters(header["parameters"]))
     for name, value in {**fitted, **numbers}.items():
         setattr(model, saved[name], value)
     if "held_out_error" in numbers and numbers["held_out_error"] is None:
@@ -178,28 +192,37 @@ def _library(written: str) -> str:
 def _plain(value: Any) -> Any:
     """A parameter as JSON holds it: a solver by its name and settings, a generator not at all."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {"solver": type(value).__name__, **dataclasses.asdict(value)}
+        settings = {name: _plain(part) for name, part in dataclasses.asdict(value).items()}
+        return {"solver": type(value).__name__, **settings}
     if isinstance(value, np.generic):
         return value.item()
     return value if isinstance(value, str | int | float | bool | None) else None
 
 
-def _parameters(written: dict[str, Any]) -> dict[str, Any]:
-    """The parameters in a header, none of them beyond what a file may ask for."""
-    return {name: _parameter(name, value) for name, value in written.items()}
+def _parameters(written: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """The parameters in a header; those beyond what a file may ask for are cut, and noted."""
+    return {name: _parameter(name, value, notes) for name, value in written.items()}
 
 
-def _parameter(name: str, value: Any) -> Any:
+def _parameter(name: str, value: Any, notes: list[str]) -> Any:
     if isinstance(value, dict):
-        settings = {key: _parameter(key, part) for key, part in value.items()}
+        settings = _parameters(value, notes)
         solver = _SOLVERS.get(settings.pop("solver", None))
         if solver is None:
             raise InvariantError(f"{name} is no solver of ours")
         return solver(**settings)
-    finite = not isinstance(value, float) or math.isfinite(value)
-    switch = name not in SWITCHES or value is None or isinstance(value, bool)
-    if not isinstance(value, str | int | float | None) or not finite or not switch:
+    if not isinstance(value, str | int | float | None) or not _is_possible(name, value):
         raise InvariantError(f"{name} is {value!r:.60}")
-    if name in MOST and isinstance(value, int | float) and not -MOST[name] <= value <= MOST[name]:
-        raise InvariantError(f"{name} is {value!r:.60}: a file may ask for {MOST[name]:g} at most")
+    if name in MOST and isinstance(value, int | float) and abs(value) > MOST[name]:
+        most = MOST[name] if value > 0 else -MOST[name]
+        notes.append(f"{name} is {value!r:.40}, more than a file may ask for: {most:g} is used.")
+        return most
     return value
+
+
+def _is_possible(name: str, value: Any) -> bool:
+    if name in SWITCHES:
+        return value is None or value in (0, 1)
+    if name == "random_state":
+        return value is None or (type(value) is int and 0 <= value < 2**32)
+    return not isinstance(value, float) or math.isfinite(value)

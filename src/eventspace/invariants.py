@@ -22,6 +22,8 @@ from eventspace.printable import shown
 
 PMF_SLACK = 1e-6  # that a PMF, as rounding leaves it, may be away from one
 LEAST_PIVOT = 1e-8  # of the Cholesky factor of a covariance: below it, it is taken as singular
+MOST_SAMPLES = 4096  # of an average
+MOST_JOINT = 512  # events that are weighed together
 MOST = float(np.finfo(np.float64).max)
 MOST_NAME = 1 << 16  # characters
 
@@ -77,8 +79,8 @@ NUMBERS = {
     "n_iter": Number(int, 0),
     "loss": Number(float, 0.0, none=True),
     "given": Number(str, none=True, words=("pmf", "indicators")),
-    "n_samples": Number(int, 1),
-    "n_together": Number(int, 1),
+    "n_samples": Number(int, 1, MOST_SAMPLES),
+    "n_together": Number(int, 1, MOST_SAMPLES),
     "pmf_penalty": Number(float, 0.0, 1e100),
     "indicator_penalty": Number(float, 0.0, 1e100),
     "held_out_error": Number(float, 0.0, none=True),
@@ -262,7 +264,7 @@ def _check_samples(
     n_groups = len(covariance)
     if (n_groups > 0) != (n_together > 1) or (n_groups and n_samples % n_groups):
         raise InvariantError(f"{n_groups:,} covariances do not go with {n_together:,} draws")
-    if n_groups and covariance.shape[1] != n_events:
+    if n_groups and (covariance.shape[1] != n_events or n_events > MOST_JOINT):
         raise InvariantError(f"a covariance is of {covariance.shape[1]:,} events, not {n_events:,}")
     for matrix in covariance:
         _check_covariance(matrix)

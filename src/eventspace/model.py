@@ -242,7 +242,7 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         ``pmf`` is users x events, ``indicators`` items x events, both in the order of the table's
         users and items; nothing is learnt. There may be more than 64 events.
         """
-        observations = Observations.of(X)
+        observations = to_learn_from(X)
         theta, psi = checked_parts(pmf, indicators, observations)
         if not np.isin(psi, (0, 1)).all():
             raise ValueError("indicators must be 0 or 1.")

@@ -20,6 +20,7 @@ from eventspace.gibbs.joint import Joint
 from eventspace.gibbs.kept import Kept, keep
 from eventspace.gibbs.newcomers import Group, Newcomers
 from eventspace.gibbs.sampler import Draws, Sampler, mean_laws
+from eventspace.invariants import MOST_SAMPLES
 from eventspace.observations import Observations, to_learn_from
 from eventspace.parameters import check_choice, check_whole, is_real, is_whole
 from eventspace.settings import checked_threads
@@ -206,7 +207,7 @@ class KolmogorovPosterior(Average):
             )
         check_whole("n_warmup", self.n_warmup, 0)
         check_whole("n_draws", self.n_draws, 4)
-        check_whole("n_samples", self.n_samples, 1)
+        check_whole("n_samples", self.n_samples, 1, MOST_SAMPLES)
         check_choice("informed", self.informed, (True, False))
         check_choice("weigh", self.weigh, (True, False))
         checked_threads(self)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from eventspace.placing import placed
 from eventspace.printable import printable
 from eventspace.progress import bar
-from eventspace.text_arrays import Spelt, decoded, read_spelt, spelt, strict_json
+from eventspace.text_arrays import Spelt, bounded, decoded, read_spelt, spelt, strict_json
 
 FORMAT = "eventspace model"
 VERSION = 2
@@ -35,7 +35,6 @@ MOST_MEMBERS = 64
 MOST_HEADER = 1 << 16  # bytes
 MOST_DIRECTORY = 1 << 16  # bytes of zip's list of members
 SMALL = 1 << 25  # bytes: up to so many are compressed, as they are soon inflated; more are not
-PER_OBJECT = 90  # bytes of memory that an id in JSON may take, beside its own
 
 DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<f2", "<i4", "<u4", "<f4", "<i8", "<u8", "<f8")
 _NPY = re.compile(
@@ -69,7 +68,8 @@ def write(
     method = zipfile.ZIP_DEFLATED if size <= SMALL else zipfile.ZIP_STORED
     with placed(target) as file, zipfile.ZipFile(file, "w", method, compresslevel=1) as archive:
         full = {"format": FORMAT, "version": VERSION, **header}
-        archive.writestr(HEADER, json.dumps(full, allow_nan=False))
+        # of a date that never changes, as the arrays are: the same model is the same bytes
+        archive.writestr(zipfile.ZipInfo(HEADER), json.dumps(full, allow_nan=False), method)
         with _counting("write", size) as count:
             for name, array in members.items():
                 with archive.open(name, "w", force_zip64=True) as member:
@@ -99,8 +99,10 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Stored]:
     """What :func:`write` wrote, to be read; whatever goes wrong within is said of the file."""
     if Path(path).is_dir():
         raise IsADirectoryError(f"{path} is a folder, not a model.")
-    if not Path(path).is_file():
+    if not Path(path).exists():
         raise FileNotFoundError(f"{path}: there is no such file.")
+    if not Path(path).is_file():
+        raise OSError(f"{path} is a device or a pipe: a model is a file.")
     with _Bounded(path) as file:
         try:
             size = os.fstat(file.fileno()).st_size
@@ -146,6 +148,7 @@ class Stored:
 
     def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
         self._archive, self._size = archive, size
+        self._most = 2 * size + 4 * SMALL  # bytes of memory that the ids of a side may take
         self._members = self._listed()
         self.header = self._header()
 
@@ -182,16 +185,34 @@ class Stored:
             )
         return header
 
-    def arrays(self, numbers: Iterable[str], objects: Iterable[str]) -> dict[str, NDArray[Any]]:
-        """These arrays, those that may be of objects second; another member is refused."""
+    def numbers(self, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+        """These arrays of numbers."""
         with _counting("open", sum(member.file_size for member in self._members.values())) as count:
-            found = {key: self._numbers(f"{key}.npy", count) for key in numbers}
-            found |= {key: self._objects(key, count) for key in objects}
+            return {name: self._numbers(f"{name}.npy", count) for name in names}
+
+    def objects(self, name: str, n: int) -> NDArray[Any]:
+        """An array of n ids or texts, as numbers if they are; their number is looked at first."""
+        if f"{name}.npy" in self._members:
+            found = self._numbers(f"{name}.npy")
+        elif f"{name}.json" in self._members and self.header["version"] == 1:
+            found = self._list(self._members.pop(f"{name}.json"))
+        else:
+            kind = "json" if f"{name}.json.npy" in self._members else "text"
+            ends = self._numbers(f"{name}.ends.npy")
+            if ends.shape == (n,):
+                utf8 = self._numbers(f"{name}.{kind}.npy")
+                return read_spelt(Spelt(utf8, ends, kind == "json"), self._most)
+            found = ends
+        if found.shape != (n,):
+            raise StorageError(f"is damaged: there are not {n:,} {name}, as there should be")
+        return found
+
+    def refuse_others(self) -> None:
+        """Refuse members that nobody has asked for."""
         if self._members:
             raise StorageError(
                 f"is damaged: it has a member {min(self._members)!r:.60}, which no model has"
             )
-        return found
 
     def _taken(self, name: str) -> zipfile.ZipInfo:
         if name not in self._members:
@@ -203,34 +224,23 @@ class Stored:
             chunks = list(iter(lambda: file.read(_CHUNK), b""))
         return b"".join(chunks)
 
-    def _objects(self, key: str, count: Callable[[int], None]) -> NDArray[Any]:
-        if f"{key}.npy" in self._members:
-            return self._numbers(f"{key}.npy", count)
-        if f"{key}.json" in self._members and self.header["version"] == 1:
-            return self._list(self._members.pop(f"{key}.json"))
-        kind = "json" if f"{key}.json.npy" in self._members else "text"
-        utf8 = self._numbers(f"{key}.{kind}.npy", count)
-        return read_spelt(Spelt(utf8, self._numbers(f"{key}.ends.npy", count), kind == "json"))
-
     def _list(self, member: zipfile.ZipInfo) -> NDArray[Any]:
         """Objects as version 1 has them, one JSON list; how much memory they take is bounded."""
-        content = self._content(member)
-        elements = content.count(b",") + content.count(b"[") + content.count(b"{")
-        if PER_OBJECT * elements + 4 * len(content) > 2 * self._size + 4 * SMALL:
-            raise StorageError(f"is damaged: {member.filename!r} holds more ids than it can have")
-        objects = strict_json(content)
+        objects = strict_json(bounded(self._content(member), 0, self._most))
         if not isinstance(objects, list):
             raise StorageError(f"is damaged: {member.filename!r} is no list")
         return np.fromiter(map(decoded, objects), dtype=object, count=len(objects))
 
-    def _numbers(self, name: str, count: Callable[[int], None]) -> NDArray[Any]:
+    def _numbers(self, name: str, count: Callable[[int], None] = lambda n: None) -> NDArray[Any]:
         """An array of numbers, whose head says just as many as its member holds."""
         member = self._taken(name)
         with self._archive.open(member) as file:
             start = file.read(_NPY_HEAD)
             head = _NPY.match(start)
             if head is None or head[1].decode() not in DTYPES:
-                raise StorageError(f"is damaged: {name!r} is no array of numbers")
+                raise StorageError(
+                    f"is damaged: {name!r} is no array of numbers, little-endian and in C order"
+                )
             shape = tuple(int(n) for n in head[2].decode().replace(" ", "").split(",") if n)
             dtype = np.dtype(head[1].decode())
             n_bytes = math.prod(shape) * dtype.itemsize

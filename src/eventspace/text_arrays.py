@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_JSON = 1 << 16  # bytes of one object
+PER_OBJECT = 150  # bytes of memory that an object may take for each comma or bracket in its JSON
+_BLOCK = 1 << 14  # objects read at a time
 
 
 class Spelt(NamedTuple):
@@ -33,7 +35,7 @@ def spelt(objects: NDArray[np.object_]) -> Spelt:
     if plain:
         texts = [text.encode() for text in objects]
     else:
-        texts = [json.dumps(encoded(element)).encode() for element in objects]
+        texts = [_as_json(element) for element in objects]
         long = next((k for k, text in enumerate(texts) if len(text) > MOST_JSON), None)
         if long is not None:
             raise ValueError(
@@ -44,8 +46,29 @@ def spelt(objects: NDArray[np.object_]) -> Spelt:
     return Spelt(np.frombuffer(b"".join(texts), np.uint8), ends, not plain)
 
 
-def read_spelt(stored: Spelt) -> NDArray[np.object_]:
-    """The objects that were spelt; whatever is wrong is a ValueError."""
+def _as_json(element: Any) -> bytes:
+    """The JSON of an object, from which the same can be read again."""
+    text = json.dumps(encoded(element))
+    try:
+        same = decoded(strict_json(text)) == element or element != element
+    except ValueError:
+        same = False
+    if not same:
+        raise ValueError(f"The id {element!r:.60} cannot be written to a file and read again.")
+    return text.encode()
+
+
+def bounded(content: bytes | memoryview[int], n_objects: int, most: int) -> bytes:
+    """JSON whose objects take so many bytes of memory at most, as far as its signs tell."""
+    whole = bytes(content)
+    parts = n_objects + sum(whole.count(sign) for sign in (b",", b"[", b"{"))
+    if PER_OBJECT * parts + 4 * len(whole) > most:
+        raise ValueError("it holds more ids than a file of its size can have")
+    return whole
+
+
+def read_spelt(stored: Spelt, most: int) -> NDArray[np.object_]:
+    """The objects that were spelt, in ``most`` bytes; whatever is wrong is a ValueError."""
     utf8, ends, as_json = stored
     if utf8.dtype != np.uint8 or ends.dtype != np.int64 or utf8.ndim != 1 or ends.ndim != 1:
         raise ValueError("text is bytes, and where each ends")
@@ -54,20 +77,24 @@ def read_spelt(stored: Spelt) -> NDArray[np.object_]:
         raise ValueError("the ends of texts do not rise to the end of the bytes")
     if as_json and ends.size and (ends - starts).max() > MOST_JSON:
         raise ValueError(f"an id is spelt in more than {MOST_JSON:,} bytes")
-    whole = utf8.tobytes()
+    whole = bounded(utf8.data, ends.size, most) if as_json else utf8.tobytes()
     objects = np.empty(ends.size, dtype=object)
     # ASCII is cut as text, which is quicker
     ascii_text = whole.decode("ascii") if whole.isascii() else None
-    for k, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        text = whole[start:end].decode() if ascii_text is None else ascii_text[start:end]
-        objects[k] = decoded(strict_json(text)) if as_json else text
+    for first in range(0, ends.size, _BLOCK):
+        block = slice(first, first + _BLOCK)
+        for k, (start, end) in enumerate(
+            zip(starts[block].tolist(), ends[block].tolist(), strict=True), start=first
+        ):
+            text = whole[start:end].decode() if ascii_text is None else ascii_text[start:end]
+            objects[k] = decoded(strict_json(text)) if as_json else text
     return objects
 
 
 def strict_json(text: str | bytes) -> Any:
     """What a JSON text says, without doubled keys; NaN and infinities are left as they are."""
     try:
-        return json.loads(text, object_pairs_hook=_once)
+        return _DECODER.decode(text if isinstance(text, str) else text.decode())
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -78,6 +105,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         raise ValueError("a key comes twice")
     return found
 
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once)  # made once: that takes longer than an id
 
 # Objects that JSON does not know by itself are [kind, text].
 _KINDS: dict[type, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]] = {

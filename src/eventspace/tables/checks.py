@@ -76,7 +76,7 @@ def _refuse_other_than_number(
         raise ValueError(f"Complex data not supported: {what} {shown(value)} ({columns.place(k)}).")
     if isinstance(value, (str, bytes)):
         remedy = " (pandas.to_numeric makes numbers of text)" if _is_numeric_text(value) else ""
-        if re.fullmatch(r"\s*[-+]?\d+,\d+\s*", str(value)):
+        if re.fullmatch(r"\s*[-+]?\d+,(?!\d{3}\s*$)\d+\s*", str(value)):  # no thousands
             remedy = f" (with a point it is a number: {str(value).strip().replace(',', '.')})"
         raise ValueError(
             f"{what} {shown(value)} ({columns.place(k)}) is text{remedy}; {allowed_range}."

@@ -15,8 +15,8 @@ _MB = 20  # bits
 _STEP = 1 << 22  # bytes unpacked between two looks at how much they have become
 
 # What is unpacked may be large, or a large multiple of what is packed, but not both.
-FREE = 100 << _MB
-RATIO = 100
+FREE = 20 << _MB
+RATIO = 50
 
 
 @contextmanager
