@@ -59,9 +59,7 @@ class Ids:
             row_unique, uniques = _factorize(column)
             # a missing id is unknown: its -1 takes what is put last
             return np.append(self.positions(plain_array(uniques)), -1)[row_unique]
-        if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
-            column = plain_array(column)
-        elif isinstance(column, np.ndarray) and column.dtype == object:
+        if isinstance(column, np.ndarray) and column.dtype == object:
             # of a kind that holds any text: pandas would take that of Arrow, which is UTF-8
             column = pd.Index(column, dtype=object)
         return self._lookup.get_indexer(column).astype(np.int64, copy=False)
@@ -138,7 +136,7 @@ def as_column(data: Any) -> Any:
     if isinstance(data, np.ndarray):
         if data.ndim != 1:
             raise ValueError(f"A column of ids or values must be 1-D, this has {data.ndim} axes.")
-        return data
+        return _native(data)
     if isinstance(data, Ids):
         return data.values
     if not isinstance(data, (list, tuple, range)):
@@ -174,13 +172,16 @@ def plain_array(column: Any) -> npt.NDArray[Any]:
     if isinstance(column, np.ndarray):
         if column.dtype.kind in "mM":  # numpy would make integers of them, pandas Timestamps
             return pd.Series(column).astype(object).to_numpy()
-        if column.dtype.kind in "biuf":  # pandas looks up no half floats, nor another byte order
-            kind = np.dtype(np.float32) if column.dtype == np.float16 else column.dtype
-            return column.astype(kind.newbyteorder("="), copy=False)
-        return column if column.dtype == object else column.astype(object)
+        return _native(column) if column.dtype.kind in "biufO" else column.astype(object)
     if isinstance(column.dtype, np.dtype):
         return plain_array(column.to_numpy())
     return _inferred(np.asarray(column, dtype=object))
+
+
+def _native(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array as pandas can look it up: no half floats, and no foreign byte order."""
+    kind = np.dtype(np.float32) if array.dtype == np.float16 else array.dtype
+    return array.astype(kind.newbyteorder("="), copy=False)
 
 
 def _is_arrow(column: Any) -> bool:
