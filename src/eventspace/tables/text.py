@@ -79,9 +79,9 @@ def _parsed(chunk: Chunk, header: Header, types: dict[str, Any], name: str) -> A
     while True:
         try:
             table = arrow_csv.read_csv(
-                # Arrow's threads see memory only: one that waited for Python while the
-                # interpreter ends would abort the process
-                pa.BufferReader(pa.py_buffer(chunk.data)),
+                # Arrow's threads see memory of its own: one that waited for Python, if only to
+                # let go of a buffer, while the interpreter ends would abort the process
+                pa.BufferReader(chunk.memory),
                 arrow_csv.ReadOptions(column_names=header.names, block_size=block),
                 arrow_csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=chunk.broken),
                 arrow_csv.ConvertOptions(column_types=types),
