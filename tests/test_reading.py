@@ -312,8 +312,9 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 def peak(path: Path) -> tuple[str, int]:
     """What a process says that reads a file, and how many MB it takes to do so."""
-    command = [sys.executable, "-c", PEAK, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-X", "faulthandler", "-c", PEAK, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     *said, kilobytes = done.stdout.splitlines()
     return "\n".join(said), int(kilobytes) >> 10
 

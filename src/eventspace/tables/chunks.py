@@ -21,6 +21,12 @@ class Chunk(NamedTuple):
     line: int
     broken: bool
 
+    @property
+    def memory(self) -> Any:
+        """The same bytes as a buffer of pyarrow's."""
+        whole: Any = self.data.base
+        return whole.base.slice(0, self.data.size)
+
 
 class Chunks:
     """The text of a stream, of which the first row can be taken apart from the others."""
@@ -28,7 +34,7 @@ class Chunks:
     def __init__(self, stream: Any, name: str) -> None:
         self._stream = stream
         self._name = name
-        self._buffer: Bytes = np.empty(CHUNK, np.uint8)
+        self._buffer = _allocated(CHUNK)
         self._spare: Bytes | None = None
         self._size = 0
         self._ended = False
@@ -69,7 +75,7 @@ class Chunks:
     def _turn(self, n: int) -> None:
         """Go on after n bytes in another buffer: these bytes are still being read."""
         if self._spare is None or self._spare.size < self._buffer.size:
-            self._spare = np.empty_like(self._buffer)
+            self._spare = _allocated(self._buffer.size)
         self._size -= n
         self._spare[: self._size] = self._buffer[n : n + self._size]
         self._buffer, self._spare = self._spare, self._buffer
@@ -92,7 +98,7 @@ class Chunks:
                 f"{self._name!r} cannot be read as a table: line {self._line} is longer than "
                 f"{LONGEST_ROW >> 20} MB."
             )
-        buffer = np.empty(2 * self._buffer.size, np.uint8)
+        buffer = _allocated(2 * self._buffer.size)
         buffer[: self._size] = self._buffer[: self._size]
         self._buffer = buffer
 
@@ -104,6 +110,13 @@ class Chunks:
             f"{line} is not closed where a field ends. Remove it or close it; within a field in "
             "quotes, a quote is written twice."
         )
+
+
+def _allocated(size: int) -> Bytes:
+    """Bytes in memory of Arrow's, which its threads let go without asking Python."""
+    import pyarrow as pa
+
+    return np.frombuffer(pa.allocate_buffer(size), np.uint8)
 
 
 def ahead(chunks: Iterator[Chunk]) -> Generator[Chunk, None, None]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from eventspace.tables.streams import Stream, refuse_excess
 
+_STEP = 1 << 20
 _NUMBER = 8  # bytes of a number in memory
 # What the names and the statistics in a footer may take, and of how many parts it may be
 _STRING_LIMIT, _CONTAINER_LIMIT = 1 << 26, 1 << 23
@@ -18,13 +19,16 @@ def read_parquet(source: Path | Any, stream: Stream, name: str) -> Any:
     import pyarrow as pa
     from pyarrow import parquet
 
-    # Arrow's threads see files and memory only: one that waited for Python while the interpreter
-    # ends would abort the process
+    # Arrow's threads see files and memory of its own: one that waited for Python, if only to let
+    # go of a buffer, while the interpreter ends would abort the process
     if isinstance(source, Path):
         opened, size = pa.OSFile(os.fsencode(source)), source.stat().st_size
     else:
-        whole = stream.readall()
-        opened, size = pa.BufferReader(whole), len(whole)
+        whole = pa.BufferOutputStream()
+        while some := stream.read(_STEP):
+            whole.write(some)
+        buffer = whole.getvalue()
+        opened, size = pa.BufferReader(buffer), buffer.size
     limits = {
         "thrift_string_size_limit": _STRING_LIMIT,
         "thrift_container_size_limit": _CONTAINER_LIMIT,

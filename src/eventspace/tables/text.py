@@ -6,8 +6,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
-import numpy as np
-
 from eventspace.tables.chunks import Chunk, Chunks, ahead
 from eventspace.tables.header import BOM, Header, not_utf8, read_header
 from eventspace.tables.quotes import lines_in, uneven_row
@@ -78,15 +76,18 @@ def _parsed(chunk: Chunk, header: Header, types: dict[str, Any], name: str) -> A
 
     # a row has to fit into a block, and in a wide table many should
     block = min(max(_BLOCK, 16 * header.size), chunk.data.size + 1)
-    data = chunk.data
-    if data[:3].tobytes() == BOM:  # of a field: at the very beginning, pyarrow takes it for a mark
-        data = np.concatenate([np.frombuffer(b"\n", np.uint8), data])
+    memory = chunk.memory
+    if chunk.data[:3].tobytes() == BOM:  # of a field: at the very beginning, it would be a mark
+        whole = pa.BufferOutputStream()
+        whole.write(b"\n")
+        whole.write(memory)
+        memory = whole.getvalue()
     while True:
         try:
             table = arrow_csv.read_csv(
-                # Arrow's threads see memory only: one that waited for Python while the
-                # interpreter ends would abort the process
-                pa.BufferReader(pa.py_buffer(data)),
+                # Arrow's threads see memory of its own: one that waited for Python, if only to
+                # let go of a buffer, while the interpreter ends would abort the process
+                pa.BufferReader(memory),
                 arrow_csv.ReadOptions(column_names=header.names, block_size=block),
                 arrow_csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=chunk.broken),
                 arrow_csv.ConvertOptions(column_types=types),
