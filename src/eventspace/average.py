@@ -121,7 +121,7 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
         check_share("level", level)
         check_choice("unit", unit, UNITS)
         check_choice("unknown", unknown, UNKNOWN)
-        pairs = read_pairs(X)
+        pairs = read_pairs(X, self.observations_)
         if pairs is None:
             raise ValueError(
                 "An interval is for pairs: a tuple (users, items) of two columns, or a DataFrame "

@@ -69,6 +69,13 @@ class Ids:
         lookup: pd.Index[Any] = pd.Index(self.values, dtype=self.values.dtype)
         return lookup
 
+    @cached_property
+    def spelt(self) -> bool:
+        """Whether they are such as a text file holds: whole numbers, or text, at least one."""
+        if self.values.dtype == object:
+            return any(isinstance(id_, (str, int)) for id_ in self.values)
+        return self.values.dtype.kind in "iu"
+
     @property
     def unique(self) -> bool:
         """Whether no id comes twice, as it must be."""
@@ -125,6 +132,16 @@ def distinct_of(column: Any) -> tuple[npt.NDArray[np.int32], list[Any]]:
     """The place of each row's value among the distinct ones, -1 where it is missing, and these."""
     positions, uniques = _factorize(as_column(column))
     return positions, plain_array(as_column(uniques)).tolist()
+
+
+def first_missing(column: Any) -> int | None:
+    """The first row of a column whose id is missing, if there is one."""
+    column = as_column(column)
+    if _is_arrow(column):
+        missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else []
+    else:
+        missing = np.asarray(pd.isna(column))
+    return int(np.argmax(missing)) if np.any(missing) else None
 
 
 def as_column(data: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import os
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -25,7 +27,7 @@ from eventspace.printable import shown
 from eventspace.progress import bar
 from eventspace.tables import columns as cols
 from eventspace.tables import scale as units
-from eventspace.tables.checks import clean
+from eventspace.tables.checks import NoNumberError, clean
 from eventspace.tables.columns import Columns, Known
 from eventspace.tables.frames import table_of
 from eventspace.tables.roles import assign, long_roles
@@ -99,21 +101,22 @@ class Observations:
         """
         scale = units.checked_option(scale)
         known = Known.of(users, items)
-        if callable(getattr(data, "observations", None)):
-            data = data.observations()
-        if isinstance(data, Observations):
-            return data._aligned(scale, known)
-        if isinstance(data, tuple):
-            return _build(cols.from_triples(data, known), scale, duplicates)
-        if sparse.issparse(data):
-            return _build(cols.from_sparse(data, None, known), scale, duplicates)
-        table = table_of(data)
-        if table is None:
-            return _build(cols.from_array(data, None, known), scale, duplicates)
-        roles = long_roles(table)
-        if roles is None:
-            return _build(cols.from_wide(table, None, None, known), scale, duplicates)
-        return _build(cols.from_long(table, roles, known), scale, duplicates)
+        with _said_of(data):
+            if callable(getattr(data, "observations", None)):
+                data = data.observations()
+            if isinstance(data, Observations):
+                return data._aligned(scale, known)
+            if isinstance(data, tuple):
+                return _build(cols.from_triples(data, known), scale, duplicates)
+            if sparse.issparse(data):
+                return _build(cols.from_sparse(data, None, known), scale, duplicates)
+            table = table_of(data)
+            if table is None:
+                return _build(cols.from_array(data, None, known), scale, duplicates)
+            roles = long_roles(table)
+            if roles is None:
+                return _build(cols.from_wide(table, None, None, known), scale, duplicates)
+            return _build(cols.from_long(table, roles, known), scale, duplicates)
 
     @classmethod
     def from_long(
@@ -137,11 +140,6 @@ class Observations:
         what is not named here is found by the names people use, else by position. Successes and
         trials give the value successes / trials with the weight trials.
         """
-        table = table_of(data, (user, item))
-        if table is None:
-            raise ValueError(
-                f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
-            )
         given = {
             "user": user,
             "item": item,
@@ -150,9 +148,15 @@ class Observations:
             "successes": successes,
             "trials": trials,
         }
-        roles = assign(table, {role: name for role, name in given.items() if name is not None})
-        columns = cols.from_long(table, roles, Known.of(users, items))
-        return _build(columns, units.checked_option(scale), duplicates)
+        named = {role: name for role, name in given.items() if name is not None}
+        with _said_of(data):
+            table = table_of(data, (user, item))
+            if table is None:
+                raise ValueError(
+                    f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
+                )
+            columns = cols.from_long(table, assign(table, named), Known.of(users, items))
+            return _build(columns, units.checked_option(scale), duplicates)
 
     @classmethod
     def from_wide(
@@ -174,17 +178,18 @@ class Observations:
         of the values' shape, in the same order.
         """
         known = Known.of(users, items)
-        table = None if sparse.issparse(data) else table_of(data, (user,))
-        if table is not None:
-            columns = cols.from_wide(table, user, weight, known)
-        elif user is not None:
-            raise ValueError(
-                f"user={user!r} names a column, but a {type(data).__name__} has no names."
-            )
-        else:
-            read = cols.from_sparse if sparse.issparse(data) else cols.from_array
-            columns = read(data, weight, known)
-        return _build(columns, units.checked_option(scale), duplicates)
+        with _said_of(data):
+            table = None if sparse.issparse(data) else table_of(data, (user,))
+            if table is not None:
+                columns = cols.from_wide(table, user, weight, known)
+            elif user is not None:
+                raise ValueError(
+                    f"user={user!r} names a column, but a {type(data).__name__} has no names."
+                )
+            else:
+                read = cols.from_sparse if sparse.issparse(data) else cols.from_array
+                columns = read(data, weight, known)
+            return _build(columns, units.checked_option(scale), duplicates)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """One order only, which is checked when it is read: the other follows from it."""
@@ -290,6 +295,19 @@ class Observations:
             library=self.library,
         )
         return _build(columns, scale, "error")
+
+
+@contextmanager
+def _said_of(data: Any) -> Iterator[None]:
+    """Where the data are a file's, an error names it."""
+    try:
+        yield
+    except ValueError as error:
+        name = repr(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else ""
+        if name in str(error):
+            raise
+        kind = NoNumberError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {error}") from error
 
 
 def checked_observations(

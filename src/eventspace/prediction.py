@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace.codes import Codes, unpack
-from eventspace.ids import Ids
+from eventspace.ids import Ids, first_missing
 from eventspace.invariants import simplex_flaws
 from eventspace.observations import Observations
 from eventspace.parameters import check_choice, check_whole
@@ -89,7 +89,7 @@ class Prediction:
         check_choice("unknown", unknown, UNKNOWN)
         if X is None:
             p = self.inverse_transform(self.pmf_)
-        elif (pairs := read_pairs(X)) is not None:
+        elif (pairs := read_pairs(X, self.observations_)) is not None:
             known, advice = self.observations_, self._FOR_NEW_IDS
             users = positions(known.user_ids, pairs.users, "user", unknown, advice)
             items = positions(known.item_ids, pairs.items, "item", unknown, advice)
@@ -270,6 +270,9 @@ def positions(
     ids: Ids, wanted: Any, what: str, unknown: str, advice: str = Prediction._FOR_NEW_IDS
 ) -> NDArray[np.int64]:
     """Positions of ``wanted`` among ``ids``; unknown ones are an error, or -1 for "population"."""
+    row = first_missing(wanted)
+    if row is not None:
+        raise ValueError(f"The {what} id of row {row} is missing; every pair needs both.")
     if unknown == "population":
         return ids.positions(wanted)
     remedy = f"{advice}, or predict(..., unknown='population')."

@@ -45,6 +45,12 @@ def naive_states(text: bytes) -> list[str]:
     return [*states, state]
 
 
+def looks_like_rows(quoted: bytes) -> bool:
+    """Whether the whole lines in a field have all as many commas, and there are at least three."""
+    lines = quoted.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")[1:-1]
+    return len(lines) >= 3 and len({line.count(b",") for line in lines}) == 1
+
+
 @settings(deadline=None)
 @given(texts)
 def test_whole_rows_end_where_a_line_does_outside_of_quotes(text: bytes) -> None:
@@ -57,14 +63,14 @@ def test_whole_rows_end_where_a_line_does_outside_of_quotes(text: bytes) -> None
     ]
     end, broken, opened, amiss = rows_in(array(text), len(text), ord(","), False)
     if amiss:
-        # something follows a field in quotes that holds a line break
+        # something follows a field in quotes, or it hides rows
         assert text[opened] == ord('"')
         assert states[opened] == "start"
         behind = states.index("behind", opened)
         while states[behind + 1] == "quoted":
             behind = states.index("behind", behind + 1)
-        assert b"\n" in text[opened:behind] or b"\r" in text[opened:behind]
-        assert text[behind : behind + 1] not in (b",", b"\n", b"\r", b"")
+        follows = text[behind : behind + 1] not in (b",", b"\n", b"\r", b"")
+        assert follows or looks_like_rows(text[opened:behind])
         return
     assert opened == -1
     assert end == max(breaks, default=0)
@@ -139,3 +145,21 @@ def test_a_field_with_line_breaks_may_be_long_but_not_endless() -> None:
         -1,
         False,
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "amiss"),
+    [
+        (b'"ab"c,x\n', True),
+        (b'"ab" ,x\n', True),
+        (b'a"b"c,x\n', False),
+        (b'"a""b",x\n', False),
+        # rows between two stray quotes; lines of prose; too few to tell
+        (b'1,"2,3\n4,5,6\n7,8,9\n1,2,3\n4,5",6\n', True),
+        (b'1,"so, it was good,\nvery good\nand, in short, fine\nindeed",6\n', False),
+        (b'1,"2,3\n4,5,6\n7,8",9\n', False),
+    ],
+)
+def test_quotes_that_are_legal_and_surely_a_mistake(text: bytes, amiss: bool) -> None:
+    assert rows_in(array(text), len(text), ord(","), True)[3] == amiss
+    assert rows_in(array(text), len(text), ord(","), False)[3] == amiss

@@ -72,14 +72,19 @@ def hold(error: BaseException) -> None:
 
 
 def leave(code: int) -> None:
-    """End the process; if interrupted, without waiting for what threads still do."""
+    """End the process; after a failure without waiting for what threads still do.
+
+    A thread of a library's that is left behind, and asks for the interpreter while that ends, would
+    abort the process: a refusal is to end in its own exit code.
+    """
     for number in _watched():
         signal.signal(number, signal.SIG_IGN)
-    if not seen():
+    if not code:
         sys.exit(code)
     placing.abandon()
     try:
         sys.stdout.flush()
+        sys.stderr.flush()
     finally:  # whatever the other side of a pipe has done
         os._exit(code)
 

@@ -45,8 +45,8 @@ def predict(
             f"--interval needs an average, and {model} holds one model: fit it with --kind "
             "posterior or ensemble."
         )
-    named = reading.pairs(pairs, user, item)
     seen = known.observations_
+    named = reading.pairs(pairs, user, item, seen)
     users, items = reading.like(named[0], seen.user_ids), reading.like(named[1], seen.item_ids)
     if unknown == "error":  # before the first pair is written
         from eventspace.prediction import positions

@@ -115,7 +115,7 @@ def _evidence(path: Path) -> Observations:
     except ValueError as error:
         if "Observations.from_long" not in str(error):
             raise
-        reason = str(error).partition(":")[0]
+        reason = str(error).removeprefix(f"{str(path)!r}: ").partition(":")[0]
         raise ValueError(
             f"{reason}: call the columns of --evidence user, item and value, and no others so."
         ) from error
@@ -179,22 +179,24 @@ def item_column(
     return {key: value for key, value in pairs if value is not None}
 
 
-def pairs(path: Path, user: str | None, item: str | None) -> tuple[Any, Any]:
-    """The columns of users and of items in a table."""
+def pairs(path: Path, user: str | None, item: str | None, seen: Observations) -> tuple[Any, Any]:
+    """The columns of users and of items in a table, as those that are seen already."""
     table = read_table(source(path), (user, item))
-    return _named(table, path, "user", user, 0), _named(table, path, "item", item, 1)
+    at = _named(table, path, "user", user, 0), _named(table, path, "item", item, 1)
+    return table.ids(at[0], seen.user_ids), table.ids(at[1], seen.item_ids)
 
 
-def _named(table: Table, path: Path, what: str, name: str | None, place: int) -> Any:
+def _named(table: Table, path: Path, what: str, name: str | None, place: int) -> int:
+    """Which column holds the users, or the items."""
     if name is not None:
         if name not in table.names:
             raise ValueError(f"There is no column {name!r} among {_listed(table)}.")
-        return table.ids(table.names.index(name))
+        return table.names.index(name)
     found = [j for j, other in enumerate(table.names) if role(other) == what]
     if len(found) == 1:
-        return table.ids(found[0])
+        return found[0]
     if not found and len(table.names) == 2 and role(table.names[place]) is None:
-        return table.ids(place)
+        return place
     number = "No column" if not found else "More than one column"
     raise ValueError(
         f"{number} of {str(path)!r} is named like the {what}: say --{what} NAME. "

@@ -107,8 +107,8 @@ class Chunks:
         line = self._line + lines_in(self._buffer, opened)
         return ValueError(
             f"{self._name!r} cannot be read as a table: the quote that opens a field in line "
-            f"{line} is not closed where a field ends. Remove it or close it; within a field in "
-            "quotes, a quote is written twice."
+            f"{line} is not closed where a field ends, or only after what looks like other rows. "
+            "Remove it or close it; within a field in quotes, a quote is written twice."
         )
 
 

@@ -89,8 +89,8 @@ def from_triples(data: tuple[Any, ...], known: Known) -> Columns:
 
 def from_long(table: Table, roles: Roles, known: Known) -> Columns:
     """Entries of a long table."""
-    user_ids, users = number(table.ids(roles["user"]), "user", known.users)
-    item_ids, items = number(table.ids(roles["item"]), "item", known.items)
+    user_ids, users = number(table.ids(roles["user"], known.users), "user", known.users)
+    item_ids, items = number(table.ids(roles["item"], known.items), "item", known.items)
     counts = "successes" in roles
     value, weight = ("successes", "trials") if counts else ("value", "weight")
     return Columns(
@@ -110,7 +110,7 @@ def from_wide(table: Table, user: Hashable | None, weight: Any, known: Known) ->
     at = _user_column(table, user)
     positions = [j for j in range(len(table.names)) if j != at]
     if at is not None:
-        labels = table.ids(at)
+        labels = table.ids(at, known.users)
     elif isinstance(table.frame, pd.DataFrame):
         labels = table.frame.index
     else:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from eventspace.ids import PANDAS_COLUMN, as_column, plain_array, series_column
+from eventspace.ids import PANDAS_COLUMN, Ids, as_column, plain_array, series_column
 from eventspace.tables.reading import read_arrow
 from eventspace.tables.spelling import values_of
 
@@ -42,8 +42,14 @@ class Table:
         column = self.ids(j)
         return values_of(column) if self.names[j] in self.spelt else column
 
-    def ids(self, j: int) -> Any:
-        """The j-th column as ids: in these two spellings are never one."""
+    def ids(self, j: int, known: Ids | None = None) -> Any:
+        """The j-th column as ids: in these two spellings are never one.
+
+        Beside ``known`` ids that are fractions or times, which no text file can say of its own, it
+        is what they are, if it can be.
+        """
+        if known is not None and self.names[j] in self.spelt and not known.spelt:
+            return self.column(j)
         if isinstance(self.frame, pd.DataFrame):
             return self.frame.iloc[:, j]
         return series_column(self.frame.get_column(self.names[j]))

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from eventspace.observations import Observations
-from eventspace.tables.frames import table_of
+from eventspace.tables.frames import Table, table_of
 from eventspace.tables.words import role
 
 
@@ -19,8 +19,11 @@ class Pairs(NamedTuple):
     items: Any
 
 
-def read_pairs(data: Any) -> Pairs | None:
-    """The pairs in ``(users, items)``, Observations or a DataFrame; None if it is another table."""
+def read_pairs(data: Any, known: Observations | None = None) -> Pairs | None:
+    """The pairs in ``(users, items)``, Observations or a DataFrame; None if it is another table.
+
+    Ids of a file are as the ``known`` ones are.
+    """
     if isinstance(data, Observations):
         users, items, _ = data.coo()
         return Pairs(data.user_ids.values[users], data.item_ids.values[items])
@@ -38,12 +41,18 @@ def read_pairs(data: Any) -> Pairs | None:
         )
     roles = [role(name) for name in table.names]
     if roles.count("user") == 1 and roles.count("item") == 1:
-        return Pairs(table.ids(roles.index("user")), table.ids(roles.index("item")))
+        u, i = roles.index("user"), roles.index("item")
+        return _taken(table, u, i, known)
     if len(table.names) == 2:
         swapped = "item" in roles[:1] or "user" in roles[1:]
-        first, second = table.ids(0), table.ids(1)
-        return Pairs(second, first) if swapped else Pairs(first, second)
+        u, i = (1, 0) if swapped else (0, 1)
+        return _taken(table, u, i, known)
     return None
+
+
+def _taken(table: Table, user: int, item: int, known: Observations | None) -> Pairs:
+    users, items = (known.user_ids, known.item_ids) if known else (None, None)
+    return Pairs(table.ids(user, users), table.ids(item, items))
 
 
 def _broadcast(users: Any, items: Any) -> Pairs:

@@ -1,8 +1,11 @@
 """Rows of separated text as readers of CSV understand them: a quote may hide a line break.
 
-A quote opens a field only where the field begins. Inside, two quotes are one. After the quote that
-closes it the field goes on without; there, and in any field that began otherwise, a quote is a
-character like others. pyarrow, pandas and Python's csv agree on this.
+A quote opens a field only where the field begins. Inside, two quotes are one. In a field that began
+otherwise a quote is a character like others. pyarrow, pandas and Python's csv agree on this.
+
+What is legal may still be a mistake that loses rows or merges ids: text behind the quote that
+closes a field ("ab"c is abc to all of them), a field that holds line after line with as many fields
+as the row has, or that goes on for very long. Such a quote is called amiss.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ Bytes = npt.NDArray[np.uint8]
 
 _LF, _CR, _QUOTE = 10, 13, 34
 LONGEST = 1 << 17  # bytes in quotes that may hold line breaks: the limit of Python's csv
+HIDDEN = 3  # lines in quotes, at least, that look like rows all of them
 
 
 class Row(NamedTuple):
@@ -26,7 +30,7 @@ class Row(NamedTuple):
     end: int
     fields: int
     opened: int  # the last quote that opened a field with a line break in it, or of no end; or -1
-    amiss: bool  # such a field is too long, or something follows its quote
+    amiss: bool  # it is closed where no field ends, or hides rows, or is too long
 
 
 class Rows(NamedTuple):
@@ -42,11 +46,11 @@ class Rows(NamedTuple):
 def row_from(data: Bytes, start: int, size: int, delimiter: int, final: bool) -> Any:
     """The row that begins at ``start``, as a `Row`; ``final`` if nothing comes after ``size``."""
     k, fields, opened = start, 1, -1
-    fresh = True
+    fresh, hidden, hides = True, -1, -1
     while k < size:
         c = data[k]
         if c == _QUOTE and fresh:
-            at, broken = k, False
+            at, breaks, here, alike = k, 0, 0, -1
             k += 1
             while k < size:
                 c = data[k]
@@ -55,29 +59,40 @@ def row_from(data: Bytes, start: int, size: int, delimiter: int, final: bool) ->
                         k += 1
                     elif k + 1 < size or final:
                         break
-                elif c in (_LF, _CR):
-                    broken = True
+                elif c == delimiter:
+                    here += 1
+                elif c == _LF or (c == _CR and not (k + 1 < size and data[k + 1] == _LF)):
+                    if breaks == 1:
+                        alike = here
+                    elif breaks > 1 and alike != here:
+                        alike = -1
+                    breaks += 1
+                    here = 0
                 k += 1
             if k >= size:
-                return -1, fields, at, broken and k - at > LONGEST
+                return -1, fields, at, breaks > 0 and k - at > LONGEST
             k += 1
             fresh = False
-            if broken:
+            after = data[k] if k < size else _LF
+            if after not in (delimiter, _LF, _CR) or (breaks and k - at > LONGEST):
+                return -1, fields, at, True
+            if breaks:
                 opened = at
-                after = data[k] if k < size else _LF
-                if k - at > LONGEST or after not in (delimiter, _LF, _CR):
-                    return -1, fields, at, True
+            if breaks > HIDDEN and alike > 0:
+                hidden, hides = at, alike
             continue
         fresh = False
         if c == delimiter:
             fields += 1
             fresh = True
-        elif c == _LF:
-            return k + 1, fields, opened, False
-        elif c == _CR and (k + 1 < size or final):
-            two = k + 1 < size and data[k + 1] == _LF
+        elif c == _LF or (c == _CR and (k + 1 < size or final)):
+            if hides == fields - 1:
+                return -1, fields, hidden, True
+            two = c == _CR and k + 1 < size and data[k + 1] == _LF
             return k + (2 if two else 1), fields, opened, False
         k += 1
+    if final and hides == fields - 1:
+        return -1, fields, hidden, True
     return size if final else -1, fields, opened, False
 
 
