@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from eventspace.ids import Ids, number
+from eventspace.ids import Ids, _scrambled, _unscrambled, number
 
 DAY = datetime.date(2020, 1, 1)
 STAMPS = pd.DatetimeIndex(["2020-01-01", "2020-01-02", "2020-01-01"])
@@ -141,3 +141,35 @@ def test_copies_and_repr() -> None:
         assert twin.positions(["d"]).tolist() == [3]
     assert repr(ids) == "Ids(4: 'a', 'b', 'c', ...)"
     assert len(ids) == 4
+
+
+def buckets(integers: np.ndarray) -> int:
+    """How many places of a table of pandas' the integers are spread over, by its hash."""
+    x = integers.view(np.uint64)
+    hashed = (x >> np.uint64(33)) ^ x ^ (x << np.uint64(11))
+    return len(np.unique(hashed & np.uint64(0xFFFFFFFF)))
+
+
+def test_ids_that_were_chosen_to_collide_are_spread_out() -> None:
+    """In one place of pandas' table, all of them would be searched each time."""
+    high = np.arange(20_000, dtype=np.uint64)
+    low = high.copy()
+    for _ in range(3):  # so that low ^ (low << 11) is high, as far as the hash goes
+        low = (high ^ (low << np.uint64(11))) & np.uint64(0xFFFFFFFF)
+    ids = ((high << np.uint64(33)) | low).view(np.int64)
+    assert buckets(ids) == 1
+    assert buckets(_scrambled(ids)) > 19_000
+    np.testing.assert_array_equal(_unscrambled(_scrambled(ids)), ids)
+
+
+@pytest.mark.parametrize("kind", ["i1", "i8", "u4", "u8"])
+def test_integers_of_a_wide_range_keep_their_values(kind) -> None:
+    info = np.iinfo(kind)
+    ids = np.array([info.max, info.min, 5, info.max, 3, info.min], kind)
+    known, positions = number(ids, "user")
+    assert known.values.tolist() == [info.max, info.min, 5, 3]
+    assert known.values.dtype == kind
+    assert positions.tolist() == [0, 1, 2, 0, 3, 1]
+    assert known.positions(ids).tolist() == positions.tolist()
+    assert known.positions(np.array([7, 5])).tolist() == [-1, 2]
+    assert known.positions([5.0, 5.5]).tolist() == [2, -1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Hashable, Iterator
 from functools import cached_property
@@ -16,6 +17,8 @@ from eventspace.printable import shown
 
 PANDAS_COLUMN = (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)
 Positions = npt.NDArray[np.int64]
+
+_SECRET = int.from_bytes(os.urandom(8)) | 1  # odd, so that a product with it can be undone
 
 # Rows numbered at a time: the copy of a block stays in the cache.
 _BLOCK = 1 << 16
@@ -62,12 +65,20 @@ class Ids:
         if isinstance(column, np.ndarray) and column.dtype == object:
             # of a kind that holds any text: pandas would take that of Arrow, which is UTF-8
             column = pd.Index(column, dtype=object)
-        return self._lookup.get_indexer(column).astype(np.int64, copy=False)
+        if _is_whole(self.values) and isinstance(column, np.ndarray) and _is_whole(column):
+            found = self._scrambled_lookup.get_indexer(pd.Index(_scrambled(column)))
+        else:
+            found = self._lookup.get_indexer(column)
+        return found.astype(np.int64, copy=False)
 
     @cached_property
     def _lookup(self) -> pd.Index[Any]:
         lookup: pd.Index[Any] = pd.Index(self.values, dtype=self.values.dtype)
         return lookup
+
+    @cached_property
+    def _scrambled_lookup(self) -> pd.Index[Any]:
+        return pd.Index(_scrambled(self.values))
 
     @cached_property
     def spelt(self) -> bool:
@@ -79,7 +90,8 @@ class Ids:
     @property
     def unique(self) -> bool:
         """Whether no id comes twice, as it must be."""
-        return bool(self._lookup.is_unique)
+        lookup = self._scrambled_lookup if _is_whole(self.values) else self._lookup
+        return bool(lookup.is_unique)
 
     def joined(self, others: Ids) -> tuple[Ids, Positions]:
         """These ids, those of ``others`` that are new after them, and where each of others is."""
@@ -232,8 +244,32 @@ def _factorize(column: Any) -> tuple[npt.NDArray[np.int32], Any]:
         lowest, highest = int(array.min()), int(array.max())
         if highest - lowest < array.size + _BLOCK and highest < 2**63:
             return _factorize_compact(array, lowest, highest)
+        if _is_whole(array):
+            positions, uniques = pd.factorize(_scrambled(array))
+            return positions.astype(np.int32), _unscrambled(uniques).astype(array.dtype)
     positions, uniques = pd.factorize(column)
     return positions.astype(np.int32), uniques
+
+
+def _is_whole(array: npt.NDArray[Any]) -> bool:
+    """Whether an array holds integers that 64 bits with a sign can hold."""
+    return array.dtype.kind == "i" or (array.dtype.kind == "u" and array.dtype.itemsize < 8)
+
+
+def _scrambled(integers: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Other integers in place of these, one for each, that nobody can foresee.
+
+    pandas keeps them in a table by some of their bits: ids chosen to share these would make it
+    search all of them each time.
+    """
+    bits = integers.astype(np.int64).view(np.uint64) * np.uint64(_SECRET)
+    return (bits ^ (bits >> np.uint64(32))).view(np.int64)
+
+
+def _unscrambled(integers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    bits = integers.view(np.uint64)
+    bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(pow(_SECRET, -1, 2**64))
+    return bits.view(np.int64)
 
 
 def _factorize_arrow(column: Any) -> tuple[npt.NDArray[np.int32], Any]:
