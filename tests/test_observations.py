@@ -214,7 +214,7 @@ def test_files_in_another_encoding(tmp_path: Path) -> None:
         ("user,item,value\nann,Up,1\nbob,Up,0\n", "utf-16-le"),
     ):
         path.write_text(text, encoding)
-        with pytest.raises(ValueError, match=r"ids\.csv' is not UTF-8: save it as UTF-8\."):
+        with pytest.raises(ValueError, match=r"ids\.csv' is not text in UTF-8: a table is"):
             Observations.of(path)
 
 
