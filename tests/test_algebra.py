@@ -535,3 +535,13 @@ def test_any_number_of_items_and_any_depth() -> None:
     assert event_of(space, "~" * 10_001 + "Film 1") == ~events[1]
     with pytest.raises(ExpressionError, match='this "\\(" is never closed'):
         event_of(space, "(" * 10_000 + "Film 1" + ")" * 9_999)
+
+
+def test_escapes_in_names_and_expressions_are_not_passed_on() -> None:
+    columns = (["u", "v"], ["\x1b[31m", "b"], [0.1, 0.9])
+    model = KolmogorovModel.from_parts(np.full((2, 2), 0.5), np.eye(2), columns)
+    assert "\\x1b[31m" in repr(model.event("\x1b[31m"))
+    with pytest.raises(ValueError, match="knows no item") as caught:
+        model.query("b &\x1b]0;evil\x07 " + "x" * 5000)
+    assert not set("\x1b\x07") & set(str(caught.value))
+    assert len(str(caught.value)) < 1000

@@ -202,3 +202,13 @@ def test_look_alikes_say_what_tells_them_apart() -> None:
     labels = list(model.events()["label"])
     assert labels[1].removesuffix("; without Heat") == labels[2].removesuffix("; with Heat")
     assert len(set(labels)) == 3
+
+
+def test_ids_with_braces_and_escapes_are_named_as_they_are() -> None:
+    users, items = ["{x}", "{0}", "\x1b[31m"], ["${a}", "{}", "{:d}"]
+    pmf = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])
+    sets = np.array([[1, 0], [0, 1], [1, 0]])
+    columns = (np.repeat(users, 3), np.tile(items, 3), (pmf @ sets.T).ravel())
+    model = KolmogorovModel.from_parts(pmf, sets, columns)
+    assert "of {x}'s mass" in str(model.explain("{x}", "{}"))
+    assert "\\x1b[31m and ${a}: 50.0%" in str(model.explain("\x1b[31m", "${a}"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import subprocess
 import sys
 import threading
@@ -363,3 +364,37 @@ def test_names_of_files_are_shown_and_not_sent_to_the_terminal(tmp_path: Path) -
     assert done.code == 2
     assert done.err.count("\n") == 1
     assert "\\x1b[31m\\nb.csv' cannot be read" in done.err
+
+
+def test_whatever_is_wrong_with_a_file_is_said_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    for text, message in (
+        ("user,item,value\na,x,good\n", "value 'good'"),
+        ("user,item,value\n,x,1\n", "The user id of row 0 is missing"),
+        ("user,item,value\n", "Nothing is observed"),
+        ("user,item,value\na,x,1\na,x,2\n", "User 'a' has item 'x' 2 times"),
+        ("user,item,value\na,x,1,2\n", "line 2 has 4 fields"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=re.escape(message)) as caught:
+            Observations.of(path)
+        assert str(caught.value).startswith(repr(str(path)))
+        assert str(caught.value).count(repr(str(path))) == 1
+    path.write_text("who,what,how\na,x,1\n")
+    with pytest.raises(ValueError, match="no column 'nobody'") as caught:
+        Observations.from_long(path, user="nobody")
+    assert str(caught.value).startswith(repr(str(path)))
+
+
+def test_a_mark_of_byte_order_within_a_text_stays(tmp_path: Path) -> None:
+    path = tmp_path / "mark.csv"
+    path.write_bytes(b"user,item,value\n\xef\xbb\xbfa,x,1\na,x,2\n")
+    assert list(Observations.of(path).user_ids) == ["\ufeffa", "a"]
+
+
+@pytest.mark.parametrize("row", ['"ab"c,x,1', '1,"2,3\n4,5,6\n7,8,9\n1,2,3\n4,5",6'])
+def test_a_legal_quote_that_merges_ids_or_hides_rows_is_refused(row: str, tmp_path: Path) -> None:
+    path = tmp_path / "quotes.csv"
+    path.write_text(f"user,item,value\nd,x,5\n{row}\nabc,y,2\n")
+    with pytest.raises(ValueError, match="the quote that opens a field in line 3 is not closed"):
+        Observations.of(path)

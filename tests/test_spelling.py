@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from pathlib import Path
 
@@ -203,3 +204,31 @@ def test_dictionaries_with_missing_doubled_and_unused_words() -> None:
         with pytest.raises(ValueError, match="user id of row 1 is missing"):
             number(column, "user")
         assert Ids(["a"]).positions(column).tolist() == [0, -1, 0]
+
+
+def test_ids_of_a_file_are_as_the_known_ones_are(tmp_path: Path) -> None:
+    """A text file says neither fractions nor times of its own, but a DataFrame does."""
+    path = tmp_path / "new.csv"
+    fractions = pd.DataFrame({"user": [1.5, 2.5], "item": [1, 1], "value": [0.1, 0.9]})
+    model = KolmogorovModel(n_events=1, random_state=0).fit(fractions)
+    path.write_text("user,item,value\n3.5,1,0.5\n")
+    assert list(model.fold_in(path).user_ids_) == [1.5, 2.5, 3.5]
+    path.write_text("user,item\n1.50,1\n3.5,1\n")
+    np.testing.assert_array_equal(model.predict(path), model.predict(([1.5, 3.5], [1, 1])))
+
+    days = fractions.assign(user=[datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)])
+    model = KolmogorovModel(n_events=1, random_state=0).fit(days)
+    path.write_text("user,item\n2020-01-02,1\n")
+    assert model.predict(path) == model.predict(([days.user[1]], [1]))
+
+
+def test_a_pair_needs_both_ids(tmp_path: Path) -> None:
+    model = KolmogorovModel(n_events=1, random_state=0).fit((["a", "b"], ["x", "x"], [0.1, 0.9]))
+    path = tmp_path / "pairs.csv"
+    path.write_text("user,item\na,x\n,x\n")
+    for pairs in (path, (["a", None], ["x", "x"]), (np.array(["a", np.nan], object), ["x", "x"])):
+        for unknown in ("error", "population"):
+            with pytest.raises(ValueError, match="The user id of row 1 is missing; every pair"):
+                model.predict(pairs, unknown=unknown)
+    with pytest.raises(ValueError, match="The item id of row 0 is missing"):
+        model.predict((["a"], [None]))
