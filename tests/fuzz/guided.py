@@ -26,6 +26,7 @@ os.environ.update(environment())
 WATCHED = (
     *("eventspace.storage", "eventspace.files", "eventspace.tables", "eventspace.expressions"),
     *("eventspace.ids", "eventspace.observations", "eventspace.invariants"),
+    "eventspace.text_arrays",
 )
 TARGETS = ("models", "tables", "expressions")
 FINDINGS = ROOT / "build" / "fuzz"
