@@ -173,3 +173,9 @@ def test_integers_of_a_wide_range_keep_their_values(kind) -> None:
     assert known.positions(ids).tolist() == positions.tolist()
     assert known.positions(np.array([7, 5])).tolist() == [-1, 2]
     assert known.positions([5.0, 5.5]).tolist() == [2, -1]
+
+
+@pytest.mark.parametrize("kind", [pa.duration("s"), pa.timestamp("s"), pa.date64()])
+def test_times_beyond_those_of_python_are_refused(kind) -> None:
+    with pytest.raises(ValueError, match=r"An id of kind .* cannot be read"):
+        number(pa.array([1, 2**62], pa.int64()).cast(kind), "user")

@@ -197,7 +197,11 @@ def plain_array(column: Any) -> npt.NDArray[Any]:
         whole = pa.types.is_integer(column.type) and not column.null_count
         if whole or pa.types.is_floating(column.type):
             return np.asarray(column.to_numpy(zero_copy_only=False))
-        return np.fromiter(column.to_pylist(), dtype=object, count=len(column))
+        try:
+            objects = column.to_pylist()
+        except (OverflowError, ValueError) as error:  # a time that Python has no year for, say
+            raise ValueError(f"An id of kind {column.type} cannot be read: {error}.") from error
+        return np.fromiter(objects, dtype=object, count=len(column))
     if isinstance(column, np.ndarray):
         if column.dtype.kind in "mM":  # numpy would make integers of them, pandas Timestamps
             return pd.Series(column).astype(object).to_numpy()
