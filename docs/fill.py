@@ -27,6 +27,11 @@ def pages() -> list[Path]:
     return [page for page in candidates if BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
+def varies(text: str, block: re.Match[str]) -> bool:
+    """Whether a page says that what a block prints differs from one kind of processor to another."""
+    return text[: block.start()].endswith("<!-- varies -->\n")
+
+
 def outputs(page: Path, folder: Path) -> list[str]:
     """What each block of a page prints, when they run one after the other in a folder."""
     text, printed = page.read_text(encoding="utf-8"), []

