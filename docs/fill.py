@@ -28,7 +28,7 @@ def pages() -> list[Path]:
 
 
 def varies(text: str, block: re.Match[str]) -> bool:
-    """Whether a page says that what a block prints differs from one kind of processor to another."""
+    """Whether a page says that what a block prints differs from processor to processor."""
     return text[: block.start()].endswith("<!-- varies -->\n")
 
 
