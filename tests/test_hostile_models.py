@@ -24,7 +24,7 @@ from eventspace.entries import Entries
 from eventspace.files import load_any
 from eventspace.ids import Ids
 from eventspace.indicators import SDR
-from eventspace.invariants import InvariantError, check_entries, simplex_flaws
+from eventspace.invariants import InvariantError, check_entries, simplex_flaw
 from eventspace.observations import checked_observations
 from tests.archives import members, npy, put, with_array, with_header
 
@@ -506,12 +506,22 @@ def test_the_first_flaw_against_plain_python() -> None:
                 check_entries(entries, 4, 5)
 
 
-def test_simplex_flaws() -> None:
-    pmf = np.array([[0.5, 0.5], [1.0, 0.0], [0.6, 0.5], [np.nan, 1.0], [1.5, -0.5]])
-    assert simplex_flaws(pmf).tolist() == [2, 3, 4]
-    assert simplex_flaws(
-        np.array([[0.25, 0.25, 0.5, 0.0], [0.5, 0.25, 0.25, 0.0]]), 2
-    ).tolist() == [1]
+@pytest.mark.parametrize(
+    ("rows", "n_samples", "flaw"),
+    [
+        ([[0.5, 0.5], [1.0, 0.0]], 1, -1),
+        ([[0.5, 0.5], [0.6, 0.5]], 1, 1),
+        ([[0.5, 0.5], [1.0, np.nan]], 1, 1),
+        ([[0.5, 0.5], [np.inf, -np.inf]], 1, 1),
+        ([[1.5, -0.5], [0.5, 0.5]], 1, 0),
+        ([[0.25, 0.25, 0.5, 0.0], [0.5, 0.25, 0.25, 0.0]], 2, 1),
+        ([[0.25, 0.25, 0.5, 0.0], [0.5, 0.0, 0.25, 0.25]], 2, -1),
+    ],
+)
+def test_the_first_row_that_is_no_distribution(rows, n_samples, flaw) -> None:
+    pmf = np.array(rows)
+    assert simplex_flaw(pmf, n_samples) == flaw
+    assert simplex_flaw(np.asfortranarray(pmf), n_samples) == flaw
 
 
 def test_ids_twice_are_named() -> None:

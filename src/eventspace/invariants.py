@@ -1,7 +1,7 @@
 """What must hold of the parts of a fitted model before a kernel sees them.
 
 Kernels do not check bounds. Parts that come from a file, a pickle or a caller are checked here,
-once and in linear time; ``ARRAYS`` and ``NUMBERS`` say what each of them may be. What is wrong is
+once; ``ARRAYS`` and ``NUMBERS`` say what each of them may be. What is wrong is
 an :class:`InvariantError`, one line that names the part and the place.
 """
 
@@ -204,9 +204,9 @@ def check_fit(
         _check_array(name, array, axes)
     if n_events % n_samples:
         raise InvariantError(f"{n_events:,} events are not those of {n_samples:,} samples")
-    wrong = simplex_flaws(pmf, n_samples)
-    if wrong.size:
-        raise InvariantError(f"row {int(wrong[0])} of pmf is no distribution")
+    row = simplex_flaw(pmf, n_samples)
+    if row >= 0:
+        raise InvariantError(f"row {row} of pmf is no distribution")
     if n_events % WORD and (arrays["codes"][:, -1] >> np.uint64(n_events % WORD)).any():
         raise InvariantError(f"codes have events beyond the {n_events:,} that there are")
     if "history" in arrays and not arrays["history"].size:
@@ -236,14 +236,26 @@ def _check_array(name: str, array: NDArray[Any], axes: dict[str, int]) -> None:
         raise InvariantError(f"{name} has numbers beyond {rule.low:g} and {rule.high:g}, or NaN")
 
 
-def simplex_flaws(pmf: NDArray[np.float64], n_samples: int = 1) -> NDArray[np.int64]:
-    """The rows that are no distributions over the events of each sample, up to rounding."""
-    n_users, n_events = pmf.shape
-    sums = pmf.reshape(n_users, n_samples, n_events // n_samples).sum(axis=2) * n_samples
-    fine = (np.abs(sums - 1.0) <= PMF_SLACK).all(axis=1)
-    if pmf.size and not np.minimum.reduce(pmf, axis=None) >= 0.0:  # row by row only where need be
-        fine &= pmf.min(axis=1) >= 0.0
-    return np.flatnonzero(~fine)
+def simplex_flaw(pmf: NDArray[np.float64], n_samples: int = 1) -> int:
+    """The first row that is no distribution over the events of each sample, up to rounding; or -1.
+
+    Each sample's part adds up to one part in ``n_samples``.
+    """
+    return int(_simplex_flaw(pmf, n_samples, PMF_SLACK))
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _simplex_flaw(pmf: Any, n_samples: int, slack: float) -> int:
+    n = pmf.shape[1] // n_samples
+    for row in range(len(pmf)):
+        for sample in range(n_samples):
+            total, negative = 0.0, False
+            for event in range(sample * n, (sample + 1) * n):
+                total += pmf[row, event]
+                negative |= pmf[row, event] < 0.0
+            if negative or not abs(total * n_samples - 1.0) <= slack:
+                return row
+    return -1
 
 
 def _check_samples(

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eventspace.codes import Codes, unpack
 from eventspace.ids import Ids, first_missing
-from eventspace.invariants import simplex_flaws
+from eventspace.invariants import simplex_flaw
 from eventspace.observations import Observations
 from eventspace.parameters import check_choice, check_whole
 from eventspace.printable import shown
@@ -256,9 +256,8 @@ def checked_parts(
 
 def check_pmf(pmf: Floats, ids: Ids) -> None:
     """Refuse rows that are no distributions."""
-    wrong = simplex_flaws(pmf)
-    if wrong.size:
-        k = int(wrong[0])
+    k = simplex_flaw(pmf)
+    if k >= 0:
         raise ValueError(
             f"Each row of pmf must be non-negative and add up to 1: that of {shown(ids[k])} adds "
             f"up to {pmf[k].sum():.6g}, and its least number is {pmf[k].min():.6g}. Divide rounded "
