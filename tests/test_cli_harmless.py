@@ -157,7 +157,7 @@ def test_a_failure_of_ours_neither(run, monkeypatch, capsys) -> None:
         raise KeyError(EVIL + HALF)
 
     monkeypatch.setattr(KolmogorovModel, "summary", fail)
-    run("info|{m}", code=1)
+    assert run("info|{m}", code=1) == ""
 
 
 def test_the_streams_of_a_process(model, tmp_path) -> None:

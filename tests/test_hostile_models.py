@@ -52,7 +52,7 @@ def averaged(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return place.read_bytes()
 
 
-def refused(path: Path, reason: str) -> None:
+def assert_refused(path: Path, reason: str) -> None:
     """The file is refused, in one line that names it."""
     with pytest.raises(ValueError, match=reason) as caught:
         load_any(path)
@@ -90,7 +90,7 @@ ARRAYS: list[tuple[str, Callable[[np.ndarray], Any], str]] = [
     # what gave nonsense
     ("by_user_index", lambda a: a[[1, 0, 2, 3, 4]], "index 0 of row 0 does not come after"),
     ("by_user_index", set_at(1, 0), "index 0 of row 0 does not come after"),
-    ("by_user_index", lambda a: a.astype(np.int64), "index is no row of int32 numbers"),
+    ("by_user_index", lambda a: a.astype(np.int64), "index is not a 1-D array of int32"),
     ("by_user_value", set_at(3, np.nan), "value nan of row 1 is not from 0 to 1"),
     ("by_user_value", set_at(3, 1.5), "value 1.5 of row 1 is not from 0 to 1"),
     ("by_user_weight", set_at(3, -1.0), "weight -1.0 of row 1 is not above zero"),
@@ -114,7 +114,7 @@ ARRAYS: list[tuple[str, Callable[[np.ndarray], Any], str]] = [
 
 @pytest.mark.parametrize(("name", "change", "reason"), ARRAYS)
 def test_arrays_that_no_model_has(path, name, change, reason) -> None:
-    refused(with_array(path, name, change), reason)
+    assert_refused(with_array(path, name, change), reason)
 
 
 HEADERS: list[tuple[dict[str, Any], str]] = [
@@ -154,7 +154,7 @@ HEADERS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("changes", "reason"), HEADERS)
 def test_headers_that_no_model_has(path, changes, reason) -> None:
-    refused(with_header(path, **changes), reason)
+    assert_refused(with_header(path, **changes), reason)
 
 
 def test_settings_beyond_what_a_file_may_ask_for_are_cut(path, ratings) -> None:
@@ -173,19 +173,21 @@ def test_settings_beyond_what_a_file_may_ask_for_are_cut(path, ratings) -> None:
 
 def test_control_characters_of_a_file_are_shown_and_not_sent(path) -> None:
     parts = members(path)
-    refused(with_header(path, model="\x1b]0;evil\x07"), r"holds a '\\x1b\]0;evil\\x07'")
-    refused(put(path, {**parts, "\x1b[2J\n.npy": b""}), "a member")
+    assert_refused(with_header(path, model="\x1b]0;evil\x07"), r"holds a '\\x1b\]0;evil\\x07'")
+    assert_refused(put(path, {**parts, "\x1b[2J\n.npy": b""}), "a member")
 
 
 def test_ids_that_are_missing_or_doubled_or_none_of_ours(path) -> None:
     parts = members(path)
     del parts["user_ids.text.npy"], parts["user_ids.ends.npy"]
-    refused(put(path, parts), "it has no member 'user_ids.ends.npy'")
+    assert_refused(put(path, parts), "it has no member 'user_ids.ends.npy'")
     numbers = {**parts, "user_ids.npy": npy(np.array([1.0, np.nan, 2.0]))}
-    refused(put(path, numbers), "the user id at 1 is missing")
-    refused(put(path, {**parts, "user_ids.npy": npy(np.array([7, 8, 7]))}), "user id 7 comes twice")
+    assert_refused(put(path, numbers), "the user id at 1 is missing")
+    assert_refused(
+        put(path, {**parts, "user_ids.npy": npy(np.array([7, 8, 7]))}), "user id 7 comes twice"
+    )
     for wrong in (np.array([7, 8]), np.eye(3), np.array(7)):
-        refused(put(path, {**parts, "user_ids.npy": npy(wrong)}), "there are not 3 user_ids")
+        assert_refused(put(path, {**parts, "user_ids.npy": npy(wrong)}), "there are not 3 user_ids")
 
     def spelt(*texts: str, ends: list[int] | None = None) -> dict[str, bytes]:
         whole, lengths = "".join(texts).encode(), [len(text) for text in texts]
@@ -214,16 +216,16 @@ def test_ids_that_are_missing_or_doubled_or_none_of_ours(path) -> None:
         (('"a"', '"\\ud800"', "2"), "surrogates not allowed"),
         (('"a"', '["tuple",["\\ud800"]]', "2"), "an id is spelt"),
     ]:
-        refused(put(path, spelt(*texts)), reason)
+        assert_refused(put(path, spelt(*texts)), reason)
     for ends in ([-1, 3, 6], [5, 3, 6], [3, 5, 7], [3, 5, 1 << 60]):
-        refused(put(path, spelt('"a"', "1", "2", ends=ends)), "the ends of texts")
+        assert_refused(put(path, spelt('"a"', "1", "2", ends=ends)), "the ends of texts")
 
 
 def test_doubled_keys_and_headers_that_are_no_objects(path) -> None:
     parts = members(path)
     text = parts["header.json"].decode()
-    refused(put(path, {**parts, "header.json": text.replace("{", '{"version": 1, ', 1).encode()}),
-            "a key comes twice")  # fmt: skip
+    doubled = text.replace("{", '{"version": 1, ', 1).encode()
+    assert_refused(put(path, {**parts, "header.json": doubled}), "a key comes twice")
     for content, reason in [
         (b"[]", "is not an eventspace model"),
         (b"{", "is damaged"),
@@ -232,7 +234,7 @@ def test_doubled_keys_and_headers_that_are_no_objects(path) -> None:
         (b"\xff\xfe", "is damaged"),
         (b"1" * 5_000, "is damaged"),
     ]:
-        refused(put(path, {**parts, "header.json": content}), reason)
+        assert_refused(put(path, {**parts, "header.json": content}), reason)
 
 
 # --- the container
@@ -241,21 +243,21 @@ def test_doubled_keys_and_headers_that_are_no_objects(path) -> None:
 def test_members_that_no_model_has(path) -> None:
     parts = members(path)
     for name in ("../../evil.npy", "/etc/passwd", "a/b.npy", "pmf.txt", "more.npy"):
-        refused(put(path, {**parts, name: b"x"}), f"a member {name!r}")
+        assert_refused(put(path, {**parts, name: b"x"}), f"a member {name!r}")
     del parts["pmf.npy"]
-    refused(put(path, parts), "it has no member 'pmf.npy'")
-    refused(put(path, {f"{k}.npy": b"" for k in range(70)} | parts), "too many members")
+    assert_refused(put(path, parts), "it has no member 'pmf.npy'")
+    assert_refused(put(path, {f"{k}.npy": b"" for k in range(70)} | parts), "too many members")
     with zipfile.ZipFile(path, "w") as archive:
         for name in ("header.json", "pmf.npy"):
             archive.writestr(name, b"{}")
             with pytest.warns(UserWarning, match="Duplicate name"):
                 archive.writestr(name, b"{}")
-    refused(path, "one of them twice")
+    assert_refused(path, "one of them twice")
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_other_ways_to_pack(path, method) -> None:
-    refused(put(path, members(path), method), "is not packed as ours are")
+    assert_refused(put(path, members(path), method), "is not packed as ours are")
 
 
 def npy_head(descr: str, shape: str, order: str = "False", version: bytes = b"\x01\x00") -> bytes:
@@ -273,7 +275,9 @@ def test_heads_of_arrays_that_lie(path) -> None:
         npy_head("'<f8'", "(3, 30)"),
         npy_head("'<f8'", "(3, 1)"),
     ):
-        refused(put(path, {**parts, "pmf.npy": head + numbers}), "longer or shorter than it says")
+        assert_refused(
+            put(path, {**parts, "pmf.npy": head + numbers}), "longer or shorter than it says"
+        )
     for head in (
         npy_head("'<U0'", "(10000000000,)"),
         npy_head("'|V0'", "(10000000000,)"),
@@ -285,12 +289,12 @@ def test_heads_of_arrays_that_lie(path) -> None:
         npy_head("__import__('os')", "(3, 3)"),
         b"",
     ):
-        refused(put(path, {**parts, "pmf.npy": head + numbers}), "is no array of numbers")
-    refused(put(path, {**parts, "pmf.npy": npy_head("'<f8'", "(10000000000, 0)")}), "shape")
+        assert_refused(put(path, {**parts, "pmf.npy": head + numbers}), "is no array of numbers")
+    assert_refused(put(path, {**parts, "pmf.npy": npy_head("'<f8'", "(10000000000, 0)")}), "shape")
     # ids of no width, ten thousand million of them
     del parts["user_ids.text.npy"], parts["user_ids.ends.npy"]
     wide = npy_head("'<U0'", "(10000000000,)")
-    refused(put(path, {**parts, "user_ids.npy": wide}), "is no array of numbers")
+    assert_refused(put(path, {**parts, "user_ids.npy": wide}), "is no array of numbers")
 
 
 MEASURED = """
@@ -376,17 +380,17 @@ def test_averages_that_do_not_go_together(averaged, tmp_path) -> None:
     ]
     for name, change, reason in changes:
         path.write_bytes(averaged)
-        refused(with_array(path, name, change), reason)
+        assert_refused(with_array(path, name, change), reason)
     for header, reason in [
-        ({"n_samples": 7}, "events are not those of 7 samples"),
+        ({"n_samples": 7}, "events do not divide into 7 samples"),
         ({"n_samples": 10**18}, "n_samples is 1000000000000000000, not a whole number from 1 to"),
-        ({"n_together": 5}, "is not made of 5 draws"),
-        ({"n_together": 1}, "do not go with 1 draws|is not made of"),
+        ({"n_together": 5}, "does not divide into 5 draws"),
+        ({"n_together": 1}, "do not go with 1 draws|does not divide"),
         ({"seed": -1}, "seed is -1"),
         ({"concentration": float("inf")}, "concentration is inf"),
     ]:
         path.write_bytes(averaged)
-        refused(with_header(path, **header), reason)
+        assert_refused(with_header(path, **header), reason)
 
 
 # --- other doors
@@ -419,7 +423,7 @@ def test_models_from_pickle_and_joblib_are_checked(ratings, tmp_path) -> None:
     other = HypercubeModel(2, random_state=0).fit(ratings)
     pickle.loads(pickle.dumps(other))
     other.pmf_ = other.pmf_[:2]
-    with pytest.raises(InvariantError, match="not those of the observations"):
+    with pytest.raises(InvariantError, match="does not fit the observations"):
         pickle.loads(pickle.dumps(other))
 
 

@@ -1,8 +1,8 @@
 """What must hold of the parts of a fitted model before a kernel sees them.
 
 Kernels do not check bounds. Parts that come from a file, a pickle or a caller are checked here,
-once; ``ARRAYS`` and ``NUMBERS`` say what each of them may be. What is wrong is
-an :class:`InvariantError`, one line that names the part and the place.
+once; ``ARRAYS`` and ``NUMBERS`` say what each of them may be. A part that is wrong raises an
+:class:`InvariantError`, one line that names the part and the place.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class InvariantError(ValueError):
 class Array(NamedTuple):
     """A saved array: dtype, the names of its axes, its range, and whether NaN stands for unknown.
 
-    Axes of the same name have the same length: ``users``, ``items``, ``events``, ``words`` (of 64
-    events) and ``samples`` are known beforehand, others by the first array that has them.
+    Axes of the same name have the same length: ``users``, ``items``, ``events`` and ``words`` (64
+    events each) are known beforehand, others by the first array that has them.
     """
 
     dtype: str
@@ -58,7 +58,7 @@ class Number(NamedTuple):
 
 ARRAYS = {
     "pmf": Array("float64", ("users", "events"), 0.0, 1.0),
-    "codes": Array("uint64", ("items", "words"), 0.0),
+    "codes": Array("uint64", ("items", "words")),
     "history": Array("float64", ("iterations",)),
     "proved": Array("bool", ("items",)),
     "gap": Array("float64", ("users",), high=math.inf),
@@ -117,7 +117,7 @@ def _wanted(rule: Number) -> str:
 
 
 def check_ids(ids: Ids, what: str) -> None:
-    """Refuse ids of which some are missing, or not told apart."""
+    """Refuse missing ids, and ids that occur twice."""
     import pandas as pd
 
     values = ids.values
@@ -137,11 +137,11 @@ def check_ids(ids: Ids, what: str) -> None:
 
 
 def check_entries(entries: Entries, n_rows: int, n_columns: int) -> None:
-    """Refuse entries that do not say row by row which columns have which values."""
+    """Refuse entries whose pointers, indices, values or weights are out of order or range."""
     kinds = ("int64", "int32", "float32", "float32")
     for (name, array), kind in zip(entries._asdict().items(), kinds, strict=True):
         if array.dtype != kind or array.ndim != 1 or not array.flags.c_contiguous:
-            raise InvariantError(f"{name} is no row of {kind} numbers")
+            raise InvariantError(f"{name} is not a 1-D array of {kind}")
     ptr, index, value, weight = entries
     if len(ptr) != n_rows + 1:
         raise InvariantError(f"ptr has {len(ptr):,} numbers for {n_rows:,} users")
@@ -203,7 +203,7 @@ def check_fit(
     for name, array in arrays.items():
         _check_array(name, array, axes)
     if n_events % n_samples:
-        raise InvariantError(f"{n_events:,} events are not those of {n_samples:,} samples")
+        raise InvariantError(f"{n_events:,} events do not divide into {n_samples:,} samples")
     row = simplex_flaw(pmf, n_samples)
     if row >= 0:
         raise InvariantError(f"row {row} of pmf is no distribution")
@@ -261,12 +261,14 @@ def _simplex_flaw(pmf: Any, n_samples: int, slack: float) -> int:
 def _check_samples(
     arrays: Mapping[str, NDArray[Any]], n_events: int, n_samples: int, n_together: int
 ) -> None:
-    """What holds of an average: each sample's events are those of so many draws together."""
+    """An average: each of its samples joins the events of ``n_together`` draws."""
     if n_events % n_together or n_events // n_together > WORD:
-        raise InvariantError(f"a sample of {n_events:,} events is not made of {n_together:,} draws")
+        raise InvariantError(
+            f"a sample of {n_events:,} events does not divide into {n_together:,} draws"
+        )
     if "covariance" not in arrays:
         if n_together > 1:
-            raise InvariantError("draws are together, but there is no covariance")
+            raise InvariantError("samples join several draws, but there is no covariance")
         return
     if (arrays["noise"] < 1e-9).any():
         raise InvariantError("noise is not above zero")

@@ -317,7 +317,7 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         return given_indicators(engine) if self.indicators == "shared" else engine
 
     def _check_parameters(self) -> None:
-        """Those of a fitted model: one of given parts may have any number of events."""
+        """Check the parameters of a fitted model; from_parts allows more than 64 events."""
         settings.check_settings(self, max(WORD, self.pmf_.shape[1]))
 
     def __setstate__(self, state: dict[str, Any]) -> None:

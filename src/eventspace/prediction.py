@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace.codes import Codes, unpack
-from eventspace.ids import Ids, first_missing
+from eventspace.ids import Ids, as_column, first_missing
 from eventspace.invariants import simplex_flaw
 from eventspace.observations import Observations
 from eventspace.parameters import check_choice, check_whole
@@ -269,6 +269,7 @@ def positions(
     ids: Ids, wanted: Any, what: str, unknown: str, advice: str = Prediction._FOR_NEW_IDS
 ) -> NDArray[np.int64]:
     """Positions of ``wanted`` among ``ids``; unknown ones are an error, or -1 for "population"."""
+    wanted = as_column(wanted)
     row = first_missing(wanted)
     if row is not None:
         raise ValueError(f"The {what} id of row {row} is missing; every pair needs both.")

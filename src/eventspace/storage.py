@@ -34,7 +34,7 @@ HEADER = "header.json"
 MOST_MEMBERS = 64
 MOST_HEADER = 1 << 16  # bytes
 MOST_DIRECTORY = 1 << 16  # bytes of zip's list of members
-SMALL = 1 << 25  # bytes: up to so many are compressed, as they are soon inflated; more are not
+SMALL = 1 << 25  # bytes of arrays: a file with at most this much is compressed
 
 DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<f2", "<i4", "<u4", "<f4", "<i8", "<u8", "<f8")
 _NPY = re.compile(
@@ -186,12 +186,12 @@ class Stored:
         return header
 
     def numbers(self, names: Iterable[str]) -> dict[str, NDArray[Any]]:
-        """These arrays of numbers."""
+        """The arrays of numbers with these names."""
         with _counting("open", sum(member.file_size for member in self._members.values())) as count:
             return {name: self._numbers(f"{name}.npy", count) for name in names}
 
     def objects(self, name: str, n: int) -> NDArray[Any]:
-        """An array of n ids or texts, as numbers if they are; their number is looked at first."""
+        """An array of n ids or texts; another number of them is refused before they are read."""
         if f"{name}.npy" in self._members:
             found = self._numbers(f"{name}.npy")
         elif f"{name}.json" in self._members and self.header["version"] == 1:
@@ -264,7 +264,7 @@ class Stored:
 
 @contextmanager
 def _counting(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Give a function that takes note of so many bytes more."""
+    """Give a function that adds to the number of bytes done."""
     done = 0
     with bar(f"{title}, MB", max(1, total >> _MB), None) as update:
 

@@ -59,7 +59,7 @@ def _as_json(element: Any) -> bytes:
 
 
 def bounded(content: bytes | memoryview[int], n_objects: int, most: int) -> bytes:
-    """JSON whose objects take so many bytes of memory at most, as far as its signs tell."""
+    """The JSON, refused if its objects may take more than ``most`` bytes of memory."""
     whole = bytes(content)
     parts = n_objects + sum(whole.count(sign) for sign in (b",", b"[", b"{"))
     if PER_OBJECT * parts + 4 * len(whole) > most:
@@ -68,7 +68,7 @@ def bounded(content: bytes | memoryview[int], n_objects: int, most: int) -> byte
 
 
 def read_spelt(stored: Spelt, most: int) -> NDArray[np.object_]:
-    """The objects that were spelt, in ``most`` bytes; whatever is wrong is a ValueError."""
+    """The objects that were spelt, in at most ``most`` bytes; a flaw is a ValueError."""
     utf8, ends, as_json = stored
     if utf8.dtype != np.uint8 or ends.dtype != np.int64 or utf8.ndim != 1 or ends.ndim != 1:
         raise ValueError("text is bytes, and where each ends")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import traceback
 import unicodedata
 from enum import StrEnum
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import eventspace
+from eventspace.cli.mistakes import is_raised
 
 TOLERANCE = 1e-6
 LONGEST = 2000  # characters of an answer
@@ -80,18 +80,6 @@ def demand_finite(values: Any, what: str) -> None:
         raise NonsenseError(f"{what}: a number is not finite")
 
 
-def is_ours(error: BaseException) -> bool:
-    """Whether it comes from a ``raise`` of ours, and not out of a call that went wrong."""
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    if place is None:
-        return False
-    code = place.tb_frame.f_code
-    raised = dis.opname[code.co_code[place.tb_lasti]] == "RAISE_VARARGS"
-    return raised and _PACKAGE in Path(code.co_filename).parents
-
-
 def index_error_of_kernel(error: BaseException | None) -> BaseException | None:
     """What a kernel that checks its bounds has raised, also if it was put into other words."""
     while error is not None:
@@ -122,7 +110,7 @@ def answer(error: Exception, name: str | None) -> Verdict:
     if beyond := index_error_of_kernel(error):
         where = f"a kernel reads or writes beyond an array: {place_of(beyond)}"
         return Verdict(Kind.LOADING, where, described(error))
-    own = isinstance(error, (ValueError, FileNotFoundError, IsADirectoryError)) and is_ours(error)
+    own = isinstance(error, (ValueError, FileNotFoundError, IsADirectoryError)) and is_raised(error)
     if not own:
         return Verdict(Kind.LOADING, place_of(error), described(error))
     if flaw := flaw_of(str(error), name):

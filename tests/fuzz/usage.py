@@ -13,6 +13,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
+from eventspace.cli.mistakes import is_raised
 from eventspace.files import load_any
 from tests.fuzz import models
 from tests.fuzz.judge import (
@@ -28,7 +29,6 @@ from tests.fuzz.judge import (
     described,
     flaw_of,
     index_error_of_kernel,
-    is_ours,
     place_of,
 )
 from tests.fuzz.mutations import Mutator
@@ -97,7 +97,7 @@ class ModelJudge:
                 try:
                     operation(model, number)
                 except ValueError as error:
-                    allowed = is_ours(error) and ALLOWED.search(str(error))
+                    allowed = is_raised(error) and ALLOWED.search(str(error))
                     if not allowed or index_error_of_kernel(error):
                         raise
         except NonsenseError as error:

@@ -36,7 +36,7 @@ class Baseline(Prediction, TransformerMixin, BaseEstimator):  # type: ignore[mis
             seen = self.observations_
             shapes = len(self.pmf_), *self.indicators_.shape
             if shapes != (seen.n_users, seen.n_items, self.pmf_.shape[1]):
-                raise InvariantError("pmf_ and indicators_ are not those of the observations")
+                raise InvariantError("pmf_ or indicators_ does not fit the observations")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

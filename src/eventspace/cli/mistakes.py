@@ -168,8 +168,11 @@ def is_answer(error: Exception) -> bool:
     """
     if isinstance(error, OSError):
         return True
-    if not isinstance(error, (ValueError, TypeError, ModuleNotFoundError)):
-        return False
+    return isinstance(error, (ValueError, TypeError, ModuleNotFoundError)) and is_raised(error)
+
+
+def is_raised(error: BaseException) -> bool:
+    """Whether an error comes from a ``raise`` of ours, and not out of a call that went wrong."""
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next

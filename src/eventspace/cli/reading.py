@@ -245,7 +245,5 @@ def listed(column: Any) -> list[Any]:
 
 
 def one_like(id_: str, ids: Ids) -> Any:
-    """An id from the shell as the model's are; it may be text that pyarrow cannot hold."""
-    if ids.values.dtype == object:
-        return id_
-    return next((known for known in ids if str(known) == id_), id_)
+    """An id from the shell as the model's are."""
+    return like([id_], ids)[0]

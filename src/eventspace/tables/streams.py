@@ -66,7 +66,7 @@ class Stream(io.RawIOBase):
         return n
 
     def tell_done(self, done: int) -> None:
-        """So many bytes are read."""
+        """Show on the bar how many bytes are read."""
         self.done = done
         self._update(done >> _MB, "")
 
