@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from benchmarks.timing import interleaved, median, publish, save, table
-from eventspace.tables.reading import read_arrow
+from eventspace.data.readers.files import read_arrow
 
 COMMAND = [sys.executable, "-c", "from eventspace.cli import main; main()"]
 A_USER, ITEMS = 100, 20_000

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from benchmarks import data
 from benchmarks.timing import interleaved, median, publish, save, table, timed
 from eventspace import KolmogorovModel, Observations
-from eventspace.codes import unpack
-from eventspace.descent import random_start
-from eventspace.gram import normal_equations
+from eventspace._base.codes import unpack
+from eventspace.engines.gram import normal_equations
+from eventspace.fitting.descent import random_start
 from eventspace.indicators.exact import Exact
 from eventspace.pmf.pairwise import Pairwise
 

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from benchmarks import data, sdp
 from benchmarks.timing import interleaved, median, publish, save, table, timed
-from eventspace.descent import random_start
+from eventspace._base.randomness import streams
+from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU
-from eventspace.gram import normal_equations
+from eventspace.engines.gram import normal_equations
+from eventspace.fitting.descent import random_start
 from eventspace.indicators.exact import Exact, exact
-from eventspace.observations import Observations
 from eventspace.pmf.pairwise import Pairwise
-from eventspace.randomness import streams
 
 Floats = NDArray[np.float64]
 Instances = tuple[Floats, Floats, Floats, NDArray[np.uint64]]

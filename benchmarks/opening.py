@@ -18,9 +18,9 @@ import numpy as np
 from benchmarks import data
 from benchmarks.timing import interleaved, median, publish, save, table
 from eventspace import KolmogorovModel, KolmogorovPosterior, Observations
-from eventspace.files import check_fitted, load_any
-from eventspace.ids import Ids
-from eventspace.invariants import check_entries, check_ids
+from eventspace.data.ids import Ids
+from eventspace.data.invariants import check_entries, check_ids
+from eventspace.storage.models import check_fitted, load_any
 
 REPEATS = 9
 MILLIONS = 20

@@ -30,9 +30,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from benchmarks.timing import interleaved, median, publish, save, table
-from eventspace import inclusion
-from eventspace.codes import Codes, pack
-from eventspace.inclusion import Classes
+from eventspace._base.codes import Codes, pack
+from eventspace.logic import inclusion
+from eventspace.logic.inclusion import Classes
 
 CASES = (
     ("fitted", 16, 1_682),
@@ -76,7 +76,7 @@ KINDS: dict[str, Callable[[int, int, np.random.Generator], Codes]] = {
 
 
 def ordered(codes: Codes) -> tuple[NDArray[np.float64], int]:
-    """Influence and the number of lines in the diagram, as `eventspace.order.Order` finds them."""
+    """Influence and the number of lines in the diagram, as `Order` finds them."""
     classes = Classes(codes)
     beta = (inclusion.below(classes)[classes.of_item] - 1) / len(codes)
     return beta, len(inclusion.covers(classes)[0])

@@ -58,7 +58,7 @@ def demo_page(path: Path) -> Path:
 def take_all(page: Page, address: str, kind: str) -> None:
     """A picture of each view, as a person would come to it."""
     page.goto(address)
-    film = page.evaluate("eventspace.space.names.findIndex((n) => n.startsWith('Fargo'))")
+    film = page.evaluate("eventspace.logic.space.names.findIndex((n) => n.startsWith('Fargo'))")
     user = page.evaluate("eventspace.data.users.ratings.findIndex((n) => n < 120)")
     for name, view in {
         "events": "events",

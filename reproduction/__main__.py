@@ -9,7 +9,7 @@ import argparse
 import time
 from functools import partial
 
-from eventspace.progress import bar, watched
+from eventspace._base.progress import bar, watched
 from reproduction import movielens, page, record
 
 

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace.codes import unpack
+from eventspace._base.codes import unpack
+from eventspace.data.observations import Observations
 from eventspace.indicators import SDR
-from eventspace.observations import Observations
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint64]

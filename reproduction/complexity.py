@@ -16,12 +16,12 @@ from scipy import stats
 
 from benchmarks import data
 from benchmarks.timing import table
-from eventspace.descent import random_start
+from eventspace._base.randomness import streams
+from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU
+from eventspace.fitting.descent import random_start
 from eventspace.indicators import SDR, Exact
-from eventspace.observations import Observations
 from eventspace.pmf import Pairwise
-from eventspace.randomness import streams
 from reproduction import figures as pictures
 from reproduction import movielens
 from reproduction.record import Figures, Say, alone

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.timing import table
 from eventspace import KolmogorovModel, Observations
-from eventspace.gram import normal_equations
+from eventspace.engines.gram import normal_equations
 from eventspace.pmf import Pairwise
 from reproduction import figures as pictures
 from reproduction import movielens

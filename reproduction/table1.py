@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.timing import table
-from eventspace.codes import unpack
-from eventspace.descent import random_start
+from eventspace._base.codes import unpack
+from eventspace._base.randomness import streams
+from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU
+from eventspace.fitting.descent import random_start
 from eventspace.indicators import Exact
-from eventspace.observations import Observations
 from eventspace.pmf import Pairwise
-from eventspace.randomness import streams
 from reproduction import movielens
 from reproduction.artificial import Rounded, costs, uniform_table
 from reproduction.record import Figures, Say, alone

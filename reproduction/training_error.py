@@ -13,8 +13,8 @@ import numpy as np
 from benchmarks.timing import table
 from eventspace import KolmogorovModel, Observations
 from eventspace.baselines import BinaryFactorization, HypercubeModel
-from eventspace.descent import Descent, descend, random_start
 from eventspace.engines.cpu import CPU
+from eventspace.fitting.descent import Descent, descend, random_start
 from eventspace.indicators import SDR, Exact
 from eventspace.pmf import Pairwise
 from reproduction import figures as pictures

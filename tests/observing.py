@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from eventspace import Observations
-from eventspace.entries import Entries
+from eventspace.data.entries import Entries
 
 Content = dict[tuple[Hashable, Hashable], tuple[float, float]]
 

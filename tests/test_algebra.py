@@ -19,11 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eventspace import KolmogorovModel, Observations
-from eventspace.algebra import Event
-from eventspace.codes import pack, unpack
-from eventspace.expressions import ExpressionError, event_of, parse
-from eventspace.ids import Ids
-from eventspace.space import NO_MASS, Space
+from eventspace._base.codes import pack, unpack
+from eventspace.data.ids import Ids
+from eventspace.logic.algebra import Event
+from eventspace.logic.expressions import ExpressionError, event_of, parse
+from eventspace.logic.space import NO_MASS, Space
 
 NAMES = list("abcdefgh")
 BINARY = {"&": operator.and_, "|": operator.or_, "^": operator.xor, "-": operator.sub}

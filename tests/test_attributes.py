@@ -10,8 +10,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from eventspace.ids import Ids
-from eventspace.tables.attributes import Attributes, read_attributes
+from eventspace.data.attributes import Attributes, read_attributes
+from eventspace.data.ids import Ids
 
 IDS = Ids(["a", "b", "c"])
 

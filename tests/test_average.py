@@ -14,8 +14,8 @@ from eventspace import (
     Observations,
     compression,
 )
-from eventspace.codes import inside, pack
-from eventspace.descent import descend
+from eventspace._base.codes import inside, pack
+from eventspace.fitting.descent import descend
 
 MAKERS = {
     "ensemble": lambda: KolmogorovEnsemble(8, n_models=10, random_state=0),

@@ -16,12 +16,17 @@ from numpy.typing import NDArray
 from scipy import special, stats
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from eventspace.data.entries import Entries
+from eventspace.data.ids import Ids
+from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU, _full_table
-from eventspace.entries import Entries
-from eventspace.gibbs.chain import NOISE_RATE, NOISE_SHAPE, Chain
-from eventspace.gibbs.inclinations import MOST, Inclinations
-from eventspace.gibbs.pmf import MOST_PRECISION
-from eventspace.gibbs.priors import (
+from eventspace.indicators import Exact
+from eventspace.pmf import Pairwise
+from eventspace.sampling.chain import NOISE_RATE, NOISE_SHAPE, Chain
+from eventspace.sampling.draw_pmfs import MOST_PRECISION
+from eventspace.sampling.draw_slices import slice_draw
+from eventspace.sampling.inclinations import MOST, Inclinations
+from eventspace.sampling.priors import (
     LEAST_COUNT,
     MOST_CONCENTRATION,
     RIDGE,
@@ -34,11 +39,6 @@ from eventspace.gibbs.priors import (
     pmf_centres,
     tilted,
 )
-from eventspace.gibbs.slices import slice_draw
-from eventspace.ids import Ids
-from eventspace.indicators import Exact
-from eventspace.observations import Observations
-from eventspace.pmf import Pairwise
 from tests import naive
 
 Floats = NDArray[np.float64]

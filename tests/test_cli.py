@@ -18,8 +18,8 @@ from eventspace import (
     KolmogorovPosterior,
     Observations,
 )
-from eventspace.cli.writing import write_json
-from eventspace.files import load_any
+from eventspace.cli.outputs import write_json
+from eventspace.storage.models import load_any
 from tests.command import in_process, piped, written
 from tests.help_texts import PAGE
 

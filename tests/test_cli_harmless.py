@@ -13,9 +13,8 @@ import pandas as pd
 import pytest
 
 from eventspace import KolmogorovModel
-from eventspace.cli import writing
+from eventspace._base.printable import printable
 from eventspace.cli.terminal import printable_json, say
-from eventspace.printable import printable
 from eventspace.report.assembly import page
 from tests.command import in_process, in_terminal, piped
 
@@ -110,7 +109,7 @@ def test_half_of_a_surrogate_pair_is_spelt_out(tmp_path, capsys, monkeypatch) ->
     """UTF-8 has no such characters, but JSON has a spelling, which gives them back."""
     columns = {"item": [HALF, "x"], "n": [1, 2]}
     for form in ("csv", "tsv", "parquet", "json"):
-        writing.write(columns, str(tmp_path / form), form)
+        outputs.write(columns, str(tmp_path / form), form)
     spelt = HALF.replace("\ud800", r"\ud800")
     assert (tmp_path / "csv").read_text(encoding="utf-8") == f"item,n\n{spelt},1\nx,2\n"
     assert (tmp_path / "tsv").read_text(encoding="utf-8") == f"item\tn\n{spelt}\t1\nx\t2\n"
@@ -119,7 +118,7 @@ def test_half_of_a_surrogate_pair_is_spelt_out(tmp_path, capsys, monkeypatch) ->
     see(monkeypatch)
     capsys.readouterr()
     for form in ("csv", "json", "screen"):
-        writing.write(columns, "-", form)
+        outputs.write(columns, "-", form)
         assert spelt in capsys.readouterr().out
     assert b"<title>half" in page({"title": HALF})
 

@@ -52,13 +52,13 @@ main()
 LOADING = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
-from eventspace.cli import main, reading
-from eventspace.placing import placed
+from eventspace.cli import inputs, main
+from eventspace._base.placing import placed
 def load(path):
     {open}
     import slow_module
     raise ValueError("a wrong answer: the module has not loaded")
-reading.load_any = load
+inputs.load_any = load
 main()
 """
 MODULE = """
@@ -205,7 +205,7 @@ def test_a_kill_keeps_the_model_so_far(place, tmp_path) -> None:
 def test_an_interrupt_that_nobody_can_catch_comes_again(place) -> None:
     code = f"""{WAIT}
 import signal
-from eventspace.cli import main, reading
+from eventspace.cli import inputs, main
 class Deleted:
     def __del__(self):
         os.kill(os.getpid(), signal.SIGINT)
@@ -213,7 +213,7 @@ class Deleted:
 def load(path):
     Deleted()
     wait()
-reading.load_any = load
+inputs.load_any = load
 main()
 """
     assert ended(started(code, "info", place / "m")) == (130, NOTHING)
@@ -238,7 +238,7 @@ def test_what_follows_a_signal_comes_of_it(place, capsys, monkeypatch) -> None:
         monkeypatch.setattr(interrupts, "_seen", signal.SIGTERM)
         raise error
 
-    monkeypatch.setattr("eventspace.cli.reading.load_any", load)
+    monkeypatch.setattr("eventspace.cli.inputs.load_any", load)
     error: Exception = RuntimeError("half a module")
     assert in_process(["info", place / "m"], capsys, code=143).err == NOTHING
     error = OSError(28, "No space left on device", "m")

@@ -238,7 +238,7 @@ def test_a_bug_in_a_line_of_ours_is_no_mistake_of_the_user(place, capsys, monkey
     """Python's sqrt raises a ValueError, and UTF-8 one, in a frame of ours: we have not."""
     model = KolmogorovModel.load(place / "model")
     model.error_ = -1.0
-    monkeypatch.setattr("eventspace.cli.reading.load_any", lambda path: model)
+    monkeypatch.setattr("eventspace.cli.inputs.load_any", lambda path: model)
     done = in_process(["info", place / "model", "--json"], capsys, code=1)
     assert "math domain error" in done.err
     monkeypatch.setattr(KolmogorovModel, "summary", lambda self: "\udcff")

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eventspace import codes
-from eventspace.codes import pack, unpack
+from eventspace._base import codes
+from eventspace._base.codes import pack, unpack
 
 
 @pytest.mark.parametrize("n_events", [1, 7, 63, 64, 65, 130])

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eventspace.codes import unpack
-from eventspace.descent import Descent, descend, population_centre, random_start
+from eventspace._base.codes import unpack
+from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU, _full_table
+from eventspace.fitting.descent import Descent, descend, population_centre, random_start
 from eventspace.indicators import SDR, Exact, Local
-from eventspace.observations import Observations
 from eventspace.pmf import FrankWolfe, Pairwise
 from tests import naive
 

@@ -9,12 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eventspace import KolmogorovEnsemble, KolmogorovModel, Observations
-from eventspace.codes import pack
-from eventspace.descent import Descent, descend
+from eventspace._base.codes import pack
 from eventspace.engines.cpu import CPU
+from eventspace.fitting.descent import Descent, descend
+from eventspace.fitting.restarts import PENALTIES, TRIAL_MODELS, Restarts, Trial, path_to
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
-from eventspace.restarts import PENALTIES, TRIAL_MODELS, Restarts, Trial, path_to
 from eventspace.splits import folds
 
 QUICK = {"n_events": 8, "n_models": 6}

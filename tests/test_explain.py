@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from eventspace import KolmogorovModel, Observations, characters
-from eventspace.characters import Characters
+from eventspace.logic.event_labels import Characters
 from tests.test_rules import random_model
 
 

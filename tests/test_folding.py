@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from eventspace import Observations
+from eventspace.data.ids import Ids
+from eventspace.data.newcomers import news
 from eventspace.engines.cpu import CPU
-from eventspace.folding import news
-from eventspace.gibbs.chain import Laws
-from eventspace.gibbs.folding import Folding
-from eventspace.gibbs.priors import ItemPrior, features, incidence, pmf_centres
-from eventspace.ids import Ids
 from eventspace.indicators import Exact
 from eventspace.pmf import Pairwise
+from eventspace.sampling.chain import Laws
+from eventspace.sampling.folding import Folding
+from eventspace.sampling.priors import ItemPrior, features, incidence, pmf_centres
 
 Floats = NDArray[np.float64]
 

@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior, files, storage
-from eventspace.entries import Entries
+from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior
+from eventspace.data.entries import Entries
+from eventspace.data.invariants import ARRAYS, MOST, NUMBERS
 from eventspace.indicators import SDR
-from eventspace.invariants import ARRAYS, MOST, NUMBERS
 from eventspace.pmf import Pairwise
+from eventspace.storage import archive as storage
+from eventspace.storage import models as files
 from tests.archives import members, with_header
 
 ROOT = Path(__file__).parents[1]

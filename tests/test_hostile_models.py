@@ -20,12 +20,12 @@ from scipy import sparse
 
 from eventspace import KolmogorovModel, KolmogorovPosterior, Observations
 from eventspace.baselines import HypercubeModel
-from eventspace.entries import Entries
-from eventspace.files import load_any
-from eventspace.ids import Ids
+from eventspace.data.entries import Entries
+from eventspace.data.ids import Ids
+from eventspace.data.invariants import InvariantError, check_entries, simplex_flaw
+from eventspace.data.observations import checked_observations
 from eventspace.indicators import SDR
-from eventspace.invariants import InvariantError, check_entries, simplex_flaw
-from eventspace.observations import checked_observations
+from eventspace.storage.models import load_any
 from tests.archives import members, npy, put, with_array, with_header
 
 TABLE = (["a", "a", "b", "b", "c"], ["x", "y", "x", "y", "x"], [1.0, 0.2, 0.4, 0.9, 0.0])
@@ -299,7 +299,7 @@ def test_heads_of_arrays_that_lie(path) -> None:
 
 MEASURED = """
 import resource, sys
-from eventspace.files import load_any
+from eventspace.storage.models import load_any
 from eventspace import KolmogorovModel, KolmogorovPosterior
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for path in sys.argv[1:]:

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from eventspace.ids import Ids, _scrambled, _unscrambled, number
+from eventspace.data.ids import Ids, _scrambled, _unscrambled, number
 
 DAY = datetime.date(2020, 1, 1)
 STAMPS = pd.DatetimeIndex(["2020-01-01", "2020-01-02", "2020-01-01"])

@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 from scipy import integrate, special, stats
 
 from eventspace import KolmogorovPosterior, Observations
+from eventspace.data.ids import Ids
+from eventspace.data.newcomers import news
 from eventspace.engines.cpu import CPU
-from eventspace.folding import news
-from eventspace.gibbs.chain import Chain, Laws
-from eventspace.gibbs.folding import Folding
-from eventspace.gibbs.inclinations import MOST, VARIANCE_RATE, VARIANCE_SHAPE, Inclinations
-from eventspace.gibbs.priors import (
+from eventspace.indicators import Exact
+from eventspace.pmf import Pairwise
+from eventspace.sampling.chain import Chain, Laws
+from eventspace.sampling.folding import Folding
+from eventspace.sampling.inclinations import MOST, VARIANCE_RATE, VARIANCE_SHAPE, Inclinations
+from eventspace.sampling.priors import (
     LEAST_COUNT,
     lean,
     log_dirichlet,
@@ -24,10 +27,7 @@ from eventspace.gibbs.priors import (
     log_of,
     tilted,
 )
-from eventspace.gibbs.sampler import Sampler
-from eventspace.ids import Ids
-from eventspace.indicators import Exact
-from eventspace.pmf import Pairwise
+from eventspace.sampling.sampler import Sampler
 
 Floats = NDArray[np.float64]
 

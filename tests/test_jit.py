@@ -15,8 +15,8 @@ import eventspace
 PACKAGE = Path(eventspace.__file__).parent
 KERNEL = """
 import numpy as np
-import eventspace.entries, eventspace.gram, eventspace.pmf.quadratic  # kernels of other modules
-from eventspace.randomness import uniform
+import eventspace.data.entries, eventspace.pmf.quadratic  # kernels of other modules
+from eventspace._base.randomness import uniform
 print(0 < uniform(np.uint64(2**63)) < 1, sum(uniform.stats.cache_hits.values()))
 """
 LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"

@@ -17,9 +17,9 @@ import pytest
 from scipy import sparse
 
 from eventspace import Observations
-from eventspace.tables.frames import data_frame
-from eventspace.tables.parquet import read_parquet
-from eventspace.tables.streams import Stream
+from eventspace.data.readers.frames import data_frame
+from eventspace.data.readers.parquet import read_parquet
+from eventspace.data.readers.streams import Stream
 from tests.observing import (
     ITEMS,
     LONG,

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from eventspace import KolmogorovModel, Observations, inclusion
-from eventspace.codes import pack, unpack
-from eventspace.inclusion import Classes
-from eventspace.order import Order
-from eventspace.space import Space
+from eventspace._base.codes import pack, unpack
+from eventspace.logic.inclusion import Classes
+from eventspace.logic.order import Order
+from eventspace.logic.space import Space
 from tests import naive
 
 PAPER = [119, 814, 1188, 1190, 1290, 1393, 1462, 1486, 1494, 1530, 1590, 1638]

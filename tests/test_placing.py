@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from eventspace import KolmogorovModel, placing
-from eventspace.placing import placed
+from eventspace._base.placing import placed
 from tests.command import in_process
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes and limits")

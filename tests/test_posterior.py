@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eventspace import KolmogorovModel, KolmogorovPosterior, Observations, descent
-from eventspace.codes import unpack
-from eventspace.diagnostics import effective_size, split_rhat
-from eventspace.gibbs import sampler
-from eventspace.gibbs.chain import Chain
+from eventspace._base.codes import unpack
+from eventspace.sampling import sampler
+from eventspace.sampling.chain import Chain
+from eventspace.sampling.diagnostics import effective_size, split_rhat
 
 QUICK = {"n_events": 8, "n_chains": 2, "n_warmup": 20, "n_draws": 24, "n_samples": 12}
 
@@ -277,7 +277,7 @@ def test_a_fold_in_that_fails_changes_nothing(kinds, monkeypatch) -> None:
     def interrupted(self, log_odds):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("eventspace.gibbs.folding.Folding.draw_items", interrupted)
+    monkeypatch.setattr("eventspace.sampling.folding.Folding.draw_items", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fold_in((["u70"], ["i0"], [0.5]), user_attributes=of_users)
     assert model.user_attributes_.shape == (60, 2)

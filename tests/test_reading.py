@@ -21,9 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eventspace import Observations
-from eventspace.tables import chunks, header
-from eventspace.tables.frames import read_table
-from eventspace.tables.reading import read_arrow
+from eventspace.data.readers import chunks, header
+from eventspace.data.readers.files import read_arrow
+from eventspace.data.readers.frames import read_table
 from tests.command import COMMAND, piped
 
 MB = 1 << 20

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eventspace import KolmogorovModel, Observations
-from eventspace.gram import normal_equations
+from eventspace.engines.gram import normal_equations
 from eventspace.indicators.exact import enumerate_costs, exact, sphere
 from eventspace.indicators.quadratic import TOLERANCE
 from tests.kernels.instances import start_of_mixing

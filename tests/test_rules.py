@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from eventspace import KolmogorovModel, rules
-from eventspace.measures import SHRINKAGE, log_chance, wilson
-from eventspace.proving import _SEED
+from eventspace import KolmogorovModel
+from eventspace.fitted.proving import _SEED
+from eventspace.rules import mining
+from eventspace.rules.measures import SHRINKAGE, log_chance, wilson
 
 LIKE = 3.5
 
@@ -167,12 +168,12 @@ def test_folding_keeps_the_best_of_each_pair_of_classes_and_nothing_that_follows
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(rules.SORTS[:-1]), st.integers(1, 10))
+@given(st.integers(0, 10**6), st.sampled_from(mining.SORTS[:-1]), st.integers(1, 10))
 def test_the_first_rules_are_the_head_of_all(seed, sort, top) -> None:
     model, *_ = random_model(seed)
     options = {"sort": sort, "min_confidence": 0.6}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rules, "POOL", 0)
+        patch.setattr(mining, "POOL", 0)
         first = model.rules(top=top, **options)
     everything = model.rules(top=None, **options)
     pd.testing.assert_frame_equal(first, everything.head(top))
@@ -248,7 +249,7 @@ def test_rules_follow_a_model_that_changes(ratings) -> None:
 def test_a_stream_gives_the_same_rules(seed, fold) -> None:
     model, *_ = random_model(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("eventspace.proving._BLOCK", 3)
+        patch.setattr("eventspace.fitted.proving._BLOCK", 3)
         blocks = list(model.iter_rules(fold=fold))
     everything = model.rules(top=None, fold=fold)
     assert sum(map(len, blocks)) == len(everything)

@@ -15,12 +15,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from eventspace import KolmogorovModel, Observations
-from eventspace.cli.reading import like, listed
-from eventspace.ids import Ids, number
-from eventspace.tables.attributes import read_attributes
-from eventspace.tables.frames import read_table
-from eventspace.tables.pairs import read_pairs
-from eventspace.tables.spelling import SpeltColumn, as_integers, values_of
+from eventspace.cli.inputs import like, listed
+from eventspace.data.attributes import read_attributes
+from eventspace.data.ids import Ids, number
+from eventspace.data.pairs import read_pairs
+from eventspace.data.readers.frames import read_table
+from eventspace.data.readers.spelling import SpeltColumn, as_integers, values_of
 from tests.command import in_process, written
 
 PAIRS = [

@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovModel, storage
+from eventspace import KolmogorovModel
 from eventspace.indicators import SDR
 from eventspace.pmf import FrankWolfe
+from eventspace.storage import archive as storage
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ TYPE_CHECKING = False  # as in typing, without its import: a Ctrl-C in it would 
 if TYPE_CHECKING:
     from typing import Any
 
-    from eventspace.ensemble import KolmogorovEnsemble
-    from eventspace.model import KolmogorovModel
-    from eventspace.observations import Observations
-    from eventspace.posterior import KolmogorovPosterior
-    from eventspace.selection import KolmogorovModelCV
+    from eventspace.data.observations import Observations
+    from eventspace.estimators.ensemble import KolmogorovEnsemble
+    from eventspace.estimators.model import KolmogorovModel
+    from eventspace.estimators.posterior import KolmogorovPosterior
+    from eventspace.estimators.selection import KolmogorovModelCV
 
 __version__ = "0.1.0"
 __all__ = [
@@ -24,11 +24,11 @@ __all__ = [
 
 # The rooms behind these names import numba, scikit-learn and pandas: they are opened on first use.
 _ROOMS = {
-    "KolmogorovEnsemble": "eventspace.ensemble",
-    "KolmogorovModel": "eventspace.model",
-    "KolmogorovModelCV": "eventspace.selection",
-    "KolmogorovPosterior": "eventspace.posterior",
-    "Observations": "eventspace.observations",
+    "KolmogorovEnsemble": "eventspace.estimators.ensemble",
+    "KolmogorovModel": "eventspace.estimators.model",
+    "KolmogorovModelCV": "eventspace.estimators.selection",
+    "KolmogorovPosterior": "eventspace.estimators.posterior",
+    "Observations": "eventspace.data.observations",
 }
 
 

@@ -14,11 +14,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from eventspace.baselines import BiasModel
+from eventspace.data.observations import Observations
 from eventspace.datasets import movielens_small
-from eventspace.model import KolmogorovModel
-from eventspace.observations import Observations
-from eventspace.posterior import KolmogorovPosterior
-from eventspace.prediction import Prediction
+from eventspace.estimators.model import KolmogorovModel
+from eventspace.estimators.posterior import KolmogorovPosterior
+from eventspace.fitted.prediction import Prediction
 from eventspace.report import beside
 
 SEED = 0

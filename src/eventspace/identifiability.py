@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils.validation import check_is_fitted
 
+from eventspace._base.codes import pack
 from eventspace.baselines.vertices import IN_THE_HULL, affine_hull, nearest_vertices
-from eventspace.codes import pack
-from eventspace.inclusion import Classes, below
+from eventspace.logic.inclusion import Classes, below
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]

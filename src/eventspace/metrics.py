@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from eventspace.ids import as_column
-from eventspace.parameters import check_choice, check_whole
+from eventspace._base.checks import check_choice, check_whole
+from eventspace.data.ids import as_column
 
 Floats = NDArray[np.float64]
 

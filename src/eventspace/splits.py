@@ -11,13 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from eventspace.entries import Entries, transpose
-from eventspace.ids import as_column
+from eventspace._base.checks import check_whole, is_real, is_whole
+from eventspace.data.entries import Entries, transpose
+from eventspace.data.ids import as_column
+from eventspace.data.observations import Observations
+from eventspace.data.pairs import read_pairs
+from eventspace.data.readers.frames import data_frame
 from eventspace.metrics import rmse
-from eventspace.observations import Observations
-from eventspace.parameters import check_whole, is_real, is_whole
-from eventspace.tables.frames import data_frame
-from eventspace.tables.pairs import read_pairs
 
 Bools = NDArray[np.bool_]
 Positions = NDArray[np.integer[Any]]

@@ -23,11 +23,7 @@ from tests.fuzz.environment import ROOT, environment
 os.environ.update(environment())
 
 # What reads a stranger's bytes: the modules whose names begin so.
-WATCHED = (
-    *("eventspace.storage", "eventspace.files", "eventspace.tables", "eventspace.expressions"),
-    *("eventspace.ids", "eventspace.observations", "eventspace.invariants"),
-    "eventspace.text_arrays",
-)
+WATCHED = (*("eventspace.storage", "eventspace.data", "eventspace.logic.expressions"),)
 TARGETS = ("models", "tables", "expressions")
 FINDINGS = ROOT / "build" / "fuzz"
 LONGEST = 1 << 16  # bytes of an input

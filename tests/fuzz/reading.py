@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eventspace import KolmogorovModel, Observations
-from eventspace.tables.reading import read_arrow
+from eventspace.data.readers.files import read_arrow
 from tests.fuzz import tables
 from tests.fuzz.judge import (
     Case,

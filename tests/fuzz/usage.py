@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from eventspace.cli.mistakes import is_raised
-from eventspace.files import load_any
+from eventspace.storage.models import load_any
 from tests.fuzz import models
 from tests.fuzz.judge import (
     TOLERANCE,

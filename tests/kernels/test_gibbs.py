@@ -13,10 +13,10 @@ from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 from scipy import stats
 
-from eventspace.gibbs.draws import draw_gamma, draw_normal, draw_truncated
-from eventspace.gibbs.indicators import draw_indicators
-from eventspace.gibbs.pmf import draw_pmfs, draw_precisions
-from eventspace.randomness import streams
+from eventspace._base.randomness import streams
+from eventspace.sampling.draw_indicators import draw_indicators
+from eventspace.sampling.draw_numbers import draw_gamma, draw_normal, draw_truncated
+from eventspace.sampling.draw_pmfs import draw_pmfs, draw_precisions
 from tests import naive
 from tests.kernels.instances import items
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eventspace.gram import normal_equations
+from eventspace.engines.gram import normal_equations
 from tests import naive
 
 

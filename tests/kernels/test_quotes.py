@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eventspace.tables.quotes import (
+from eventspace.data.readers.quotes import (
     LONGEST,
     last_line,
     lines_in,

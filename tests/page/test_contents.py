@@ -257,5 +257,5 @@ def test_the_page_is_the_same_each_time(model, written, tmp_path) -> None:
 
 
 def test_the_report_is_imported_only_to_write_one() -> None:
-    code = "import sys, eventspace.model; sys.exit('eventspace.report' in sys.modules)"
+    code = "import sys, eventspace.estimators.model; sys.exit('eventspace.report' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -13,14 +13,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eventspace.codes import WORD
-from eventspace.descent import Descent, descend, new_pmfs, population_centre
+from eventspace._base.checks import check_number, check_whole
+from eventspace._base.codes import WORD
+from eventspace.data.invariants import InvariantError
+from eventspace.data.observations import Observations, to_learn_from
 from eventspace.engines.cpu import CPU
-from eventspace.invariants import InvariantError
-from eventspace.observations import Observations, to_learn_from
-from eventspace.parameters import check_number, check_whole
-from eventspace.prediction import Prediction
-from eventspace.settings import checked_threads
+from eventspace.fitted.prediction import Prediction
+from eventspace.fitting.descent import Descent, descend, new_pmfs, population_centre
+from eventspace.fitting.settings import checked_threads
 
 Floats = NDArray[np.float64]
 

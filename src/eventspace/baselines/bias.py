@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from eventspace._base.checks import check_number
 from eventspace.baselines.base import Baseline
-from eventspace.entries import Entries
-from eventspace.observations import to_learn_from
-from eventspace.parameters import check_number
+from eventspace.data.entries import Entries
+from eventspace.data.observations import to_learn_from
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.jit import njit
 from eventspace.indicators.quadratic import half_gradient, sum_of_weights
-from eventspace.jit import njit
 
 Floats = NDArray[np.float64]
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace.baselines.base import Alternating
-from eventspace.descent import Descent
+from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU
+from eventspace.fitting.descent import Descent
 from eventspace.indicators.one_hot import OneHot, event_of, one_hot
-from eventspace.observations import Observations
 
 Floats = NDArray[np.float64]
 

@@ -7,16 +7,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.checks import check_whole
+from eventspace._base.codes import pack
 from eventspace.baselines.base import Solved
 from eventspace.baselines.bias import BiasModel
 from eventspace.baselines.vertices import affine_hull, nearest_vertices, select
-from eventspace.codes import pack
+from eventspace.data.observations import Observations, to_learn_from
 from eventspace.engines.cpu import CPU
+from eventspace.fitting.settings import checked_threads
 from eventspace.indicators import Exact
-from eventspace.observations import Observations, to_learn_from
-from eventspace.parameters import check_whole
 from eventspace.pmf import Pairwise
-from eventspace.settings import checked_threads
 
 Floats = NDArray[np.float64]
 

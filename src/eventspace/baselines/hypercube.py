@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from eventspace.baselines.base import Alternating
 from eventspace.baselines.box import Box
-from eventspace.constraints import read_given
-from eventspace.descent import Descent, random_start
+from eventspace.data.observations import Observations, to_learn_from
 from eventspace.engines.cpu import CPU
-from eventspace.observations import Observations, to_learn_from
+from eventspace.fitted.prediction import checked_parts
+from eventspace.fitting.constraints import read_given
+from eventspace.fitting.descent import Descent, random_start
 from eventspace.pmf import Pairwise
-from eventspace.prediction import checked_parts
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from eventspace import placing
+from eventspace._base import placing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

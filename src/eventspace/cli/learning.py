@@ -84,9 +84,9 @@ def fit(
     as_json: options.Json = False,
 ) -> None:
     """Learn a model from a table of ratings."""
+    from eventspace.cli.inputs import Columns, observations
     from eventspace.cli.looking import facts
-    from eventspace.cli.reading import Columns, observations
-    from eventspace.cli.writing import check_model_output, echo, write_json
+    from eventspace.cli.outputs import check_model_output, echo, write_json
 
     check_model_output(output, table)
     parameters = {
@@ -172,8 +172,8 @@ def select(
 ) -> None:
     """Choose events and penalties on held-out entries, and fit the best model to all."""
     from eventspace import KolmogorovModelCV
-    from eventspace.cli.reading import Columns, observations
-    from eventspace.cli.writing import check_model_output, form_of, records, write, write_json
+    from eventspace.cli.inputs import Columns, observations
+    from eventspace.cli.outputs import check_model_output, form_of, records, write, write_json
 
     check_model_output(output, table)
     model = KolmogorovModelCV(

@@ -25,22 +25,22 @@ def info(
     as_json: options.Json = False,
 ) -> None:
     """Say what a model is, how well it fits, and how much of it is proved."""
-    from eventspace.cli import reading, writing
+    from eventspace.cli import inputs, outputs
 
     if output != "-" and not (events or as_json):
         raise ValueError(f"--output {output} needs --events or --json: else a summary is printed.")
     if form is not None and not events:
         raise ValueError(f"--format {form} needs --events: else there is no table.")
     if output != "-":
-        writing.check_output(output)
-    known, labels, _ = reading.described(model, titles, tags)
+        outputs.check_output(output)
+    known, labels, _ = inputs.described(model, titles, tags)
     if events:
-        form_ = writing.form_of(output, form, as_json)
-        writing.write(writing.columns_of(known.events(labels)), output, form_)
+        form_ = outputs.form_of(output, form, as_json)
+        outputs.write(outputs.columns_of(known.events(labels)), output, form_)
     elif as_json:
-        writing.write_json(facts(known), output)
+        outputs.write_json(facts(known), output)
     else:
-        writing.echo(known.summary())
+        outputs.echo(known.summary())
 
 
 def facts(model: Any) -> dict[str, Any]:
@@ -113,16 +113,16 @@ def report(
     show: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
 ) -> None:
     """Write one self-contained page: events, the order of items, rules, users, fit."""
-    from eventspace.cli import reading
+    from eventspace.cli import inputs
     from eventspace.report import beside
 
     path = beside(model) if output is None else Path(output)
     _check_page(path, model, show)
     if no_users and user:
         raise ValueError(f"--no-users and --user {user[0]}: choose one of them.")
-    known = reading.described(model, titles, tags)
+    known = inputs.described(model, titles, tags)
     ids = known.model.observations_.user_ids
-    users = [reading.one_like(id_, ids) for id_ in user or []]
+    users = [inputs.one_like(id_, ids) for id_ in user or []]
     given: dict[str, Any] = {
         "title": title or beside(model).stem,
         "tags": known.tags,
@@ -144,7 +144,7 @@ def report(
 
 
 def _check_page(path: Path, model: Path, show: bool) -> None:
-    from eventspace.cli.writing import check_output
+    from eventspace.cli.outputs import check_output
 
     if str(path) == "-":
         if show:
@@ -158,7 +158,7 @@ def _check_page(path: Path, model: Path, show: bool) -> None:
 def _print_page(model: Any, held_out: Any, given: dict[str, Any]) -> None:
     import tempfile
 
-    from eventspace.cli.writing import print_bytes
+    from eventspace.cli.outputs import print_bytes
 
     with tempfile.TemporaryDirectory() as folder:
         print_bytes(model.report(Path(folder) / "page.html", held_out, **given).read_bytes())
@@ -201,16 +201,16 @@ def convert(
 
     A table is read as `fit` reads it, and written with the columns user, item, value (and weight).
     """
-    from eventspace.cli import parts, reading, writing
+    from eventspace.cli import conversion, inputs, outputs
 
-    columns = reading.Columns(user, item, value, weight, successes, trials)
+    columns = inputs.Columns(user, item, value, weight, successes, trials)
     of_table = {
         **{f"--{name}": name_ for name, name_ in columns._asdict().items()},
         "--wide": wide or None,
         "--scale": None if scale == "auto" else scale,
         "--duplicates": None if duplicates == "error" else duplicates,
     }
-    is_model = parts.is_model(source)
+    is_model = conversion.is_model(source)
     if is_model:
         _refuse(of_table, f"for a table, and {source} holds a model")
     else:
@@ -218,18 +218,18 @@ def convert(
     if events is not None or output.endswith(MODEL):
         to_table = {"--part": part, "--format": form, "--json": as_json or None}
         _refuse(to_table, f"for a table, and {output} is to be a model")
-        if Path(output).suffix.lower() in writing.ENDINGS:
+        if Path(output).suffix.lower() in outputs.ENDINGS:
             raise ValueError(f"--events {events} makes a model, and {output} is a table's name.")
-        writing.check_model_output(output)
-        parts.one_model(reading.model(source), source, events).save(output)
+        outputs.check_model_output(output)
+        conversion.one_model(inputs.model(source), source, events).save(output)
         say(f"written: {output}")
         return
-    form_ = writing.form_of(output, form, as_json)
+    form_ = outputs.form_of(output, form, as_json)
     if is_model:
-        writing.write(parts.PARTS[part or "observations"](reading.model(source)), output, form_)
+        outputs.write(conversion.PARTS[part or "observations"](inputs.model(source)), output, form_)
         return
-    seen = reading.observations(source, columns, wide, scale, duplicates)
-    writing.write(parts.observations(seen), output, form_)
+    seen = inputs.observations(source, columns, wide, scale, duplicates)
+    outputs.write(conversion.observations(seen), output, form_)
 
 
 def _refuse(options_: dict[str, Any], reason: str) -> None:
@@ -249,7 +249,7 @@ def demo(
     from rich.console import Console
 
     from eventspace import demo as demonstration
-    from eventspace.cli.writing import check_model_output
+    from eventspace.cli.outputs import check_model_output
 
     check_model_output(output)
     demonstration.run(output, Console(), threads)

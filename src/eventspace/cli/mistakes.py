@@ -18,10 +18,10 @@ from typing import Any
 
 import typer
 
-from eventspace import placing
+from eventspace._base import placing
+from eventspace._base.printable import printable
 from eventspace.cli import interrupts
 from eventspace.cli.terminal import open_streams, say
-from eventspace.printable import printable
 
 FINE, OURS, YOURS = 0, 1, 2
 

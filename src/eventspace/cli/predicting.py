@@ -36,20 +36,20 @@ def predict(
     as_json: options.Json = False,
 ) -> None:
     """Predict the pairs of a table with a column of users and one of items."""
-    from eventspace.cli import reading, writing
+    from eventspace.cli import inputs, outputs
 
-    form_ = writing.form_of(output, form, as_json)
-    known = reading.model(model)
+    form_ = outputs.form_of(output, form, as_json)
+    known = inputs.model(model)
     if interval is not None and not hasattr(known, "predict_interval"):
         raise ValueError(
             f"--interval needs an average, and {model} holds one model: fit it with --kind "
             "posterior or ensemble."
         )
     seen = known.observations_
-    named = reading.pairs(pairs, user, item, seen)
-    users, items = reading.like(named[0], seen.user_ids), reading.like(named[1], seen.item_ids)
+    named = inputs.pairs(pairs, user, item, seen)
+    users, items = inputs.like(named[0], seen.user_ids), inputs.like(named[1], seen.item_ids)
     if unknown == "error":  # before the first pair is written
-        from eventspace.prediction import positions
+        from eventspace.fitted.prediction import positions
 
         for ids, wanted, what in (
             (seen.user_ids, users, "user"),
@@ -57,15 +57,15 @@ def predict(
         ):
             positions(ids, wanted, what, unknown)
     settings = {"unit": unit, "unknown": unknown}
-    writing.write(_predicted(known, named, (users, items), interval, settings), output, form_)
+    outputs.write(_predicted(known, named, (users, items), interval, settings), output, form_)
 
 
 def _predicted(
     known: Any, named: Any, wanted: Any, interval: float | None, settings: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """The predictions of wanted pairs as they are named, one block after another."""
-    from eventspace.cli.writing import columns_of
-    from eventspace.progress import bar
+    from eventspace._base.progress import bar
+    from eventspace.cli.outputs import columns_of
 
     name = "probability" if settings["unit"] == "probability" else "value"
     n = len(named[0])
@@ -101,25 +101,25 @@ def recommend(
     as_json: options.Json = False,
 ) -> None:
     """List the items that users most probably like."""
-    from eventspace.cli import reading, writing
-    from eventspace.progress import bar
+    from eventspace._base.progress import bar
+    from eventspace.cli import inputs, outputs
 
-    form_ = writing.form_of(output, form, as_json)
-    known = reading.model(model, titles)
+    form_ = outputs.form_of(output, form, as_json)
+    known = inputs.model(model, titles)
     ids = known.observations_.user_ids
-    wanted = [reading.one_like(user, ids) for user in users or []] or list(ids)
+    wanted = [inputs.one_like(user, ids) for user in users or []] or list(ids)
 
     def recommended() -> Iterator[dict[str, Any]]:
         with bar("recommend", len(wanted), None) as update:
             for k, user in enumerate(wanted):
                 best = known.recommend(user, top, min_evidence=min_evidence, seen=seen, unit=unit)
-                columns = writing.columns_of(best)
+                columns = outputs.columns_of(best)
                 yield {"user": [user] * len(columns["item"]), **columns}
                 update(k + 1, "")
 
     if form_ == "screen":
         blocks = list(recommended())
         whole = {name: list(chain(*(block[name] for block in blocks))) for name in blocks[0]}
-        writing.write(whole, output, form_)
+        outputs.write(whole, output, form_)
     else:
-        writing.write(recommended(), output, form_)
+        outputs.write(recommended(), output, form_)

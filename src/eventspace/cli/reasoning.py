@@ -78,12 +78,12 @@ def rules(
     as_json: options.Json = False,
 ) -> None:
     """List the most surprising rules: whoever likes one item likes the other."""
-    from eventspace.cli import reading, writing
+    from eventspace.cli import inputs, outputs
 
     if every and top is not None:
         raise ValueError(f"--all and --top {top}: choose one of them.")
-    form_ = writing.form_of(output, form, as_json)
-    described = reading.described(model, titles)
+    form_ = outputs.form_of(output, form, as_json)
+    described = inputs.described(model, titles)
     known = described.model
     own = {
         AVERAGE: {"min_probability": min_probability},
@@ -110,14 +110,14 @@ def rules(
         like=like,
         **{name: value for name, value in own[here].items() if value is not None},
     )
-    writing.write(_columns(found), output, form_, _shown)
+    outputs.write(_columns(found), output, form_, _shown)
 
 
 def _shown(columns: Any) -> Any:
     """Rules as a person reads them."""
     from rich.table import Table
 
-    from eventspace.cli.writing import SHOWN, cell
+    from eventspace.cli.outputs import SHOWN, cell
 
     names = ["surprise", "probability", "stability", "users", "like_rate", "base_rate"]
     names = [name for name in names if name in columns]
@@ -131,7 +131,7 @@ def _shown(columns: Any) -> Any:
 
 def _columns(found: Any) -> dict[str, Any]:
     """The columns of rules, the same for every kind of model; without blanks in their names."""
-    from eventspace.cli.writing import columns_of
+    from eventspace.cli.outputs import columns_of
 
     columns = {name.replace(" ", "_"): column for name, column in columns_of(found).items()}
     sides = {side: columns.pop(side) for side in ("if_item", "then_item")}
@@ -150,15 +150,15 @@ def explain(
     as_json: options.Json = False,
 ) -> None:
     """Say why a prediction is what it is."""
-    from eventspace.cli import reading, writing
+    from eventspace.cli import inputs, outputs
 
-    known = reading.described(model, titles, tags)
+    known = inputs.described(model, titles, tags)
     seen = known.model.observations_
-    why = known.model.explain(reading.one_like(user, seen.user_ids), known.item(item), known.tags)
+    why = known.model.explain(inputs.one_like(user, seen.user_ids), known.item(item), known.tags)
     if not as_json:
-        writing.echo(why)
+        outputs.echo(why)
         return
-    writing.write_json(
+    outputs.write_json(
         {
             "user": seen.user_ids[why.user_at],
             "item": seen.item_ids[why.item_at],
@@ -167,8 +167,8 @@ def explain(
             "population": why.population,
             "user_ratings": why.user_ratings,
             "item_ratings": why.item_ratings,
-            "events": writing.records(writing.columns_of(why.events)),
-            "rules": writing.records(writing.columns_of(why.rules)),
+            "events": outputs.records(outputs.columns_of(why.events)),
+            "rules": outputs.records(outputs.columns_of(why.rules)),
         }
     )
 
@@ -192,19 +192,19 @@ def query(
     as_json: options.Json = False,
 ) -> None:
     """Give the probability of an event, written with & | ~ - ^ over items."""
-    from eventspace.cli import reading, writing
+    from eventspace.cli import inputs, outputs
 
-    form_ = writing.form_of(output, form, as_json)
-    known = reading.described(model, titles)
+    form_ = outputs.form_of(output, form, as_json)
+    known = inputs.described(model, titles)
     event = known.query(expression)
     asked = event if given is None else event.given(known.query(given))
     if user:
         ids = known.model.observations_.user_ids
-        users = [reading.one_like(id_, ids) for id_ in user]
+        users = [inputs.one_like(id_, ids) for id_ in user]
         columns = {"user": users, "probability": asked.probability(users)}
-        writing.write(columns, output, form_)
+        outputs.write(columns, output, form_)
         return
     p = asked.probability()
     cases = "of the population" if given is None else f"of the cases of {given} in the population"
     sentence = f"{expression}: {p:.1%} {cases}" if p == p else f"{given} never comes true"
-    writing.write({"probability": [p]}, output, form_, lambda columns: sentence)
+    outputs.write({"probability": [p]}, output, form_, lambda columns: sentence)

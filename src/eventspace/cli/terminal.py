@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
-from eventspace.printable import HARMFUL, encoded, printable
+from eventspace._base.printable import HARMFUL, encoded, printable
 
 _IN_JSON = {number: f"\\u{number:04x}" for number in HARMFUL if number >= 0x20}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from eventspace.observations import Observations
+from eventspace.data.observations import Observations
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from eventspace._base.checks import check_number, check_whole
 from eventspace.datasets.dataset import Dataset
-from eventspace.parameters import check_number, check_whole
 
 Floats = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from eventspace.progress import bar
+from eventspace._base.progress import bar
 
 CHUNK = 1 << 18
 

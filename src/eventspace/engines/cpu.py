@@ -20,9 +20,9 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace.codes import numbers
-from eventspace.entries import Entries
-from eventspace.gram import normal_equations
+from eventspace._base.codes import numbers
+from eventspace.data.entries import Entries
+from eventspace.engines.gram import normal_equations
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint64]

@@ -16,6 +16,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.checks import check_whole
+from eventspace._base.jit import njit
+from eventspace._base.randomness import next_random, uniform
 from eventspace.indicators.local import descend_by_flips
 from eventspace.indicators.quadratic import (
     half_gradient,
@@ -25,9 +28,6 @@ from eventspace.indicators.quadratic import (
     write_code,
 )
 from eventspace.indicators.relaxation import lift, mix, project, rank_for, scatter
-from eventspace.jit import njit
-from eventspace.parameters import check_whole
-from eventspace.randomness import next_random, uniform
 
 Floats = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.checks import check_whole
+from eventspace._base.jit import njit
+from eventspace._base.randomness import next_random, uniform
 from eventspace.indicators.quadratic import half_gradient, read_code, tolerance, write_code
-from eventspace.jit import njit
-from eventspace.parameters import check_whole
-from eventspace.randomness import next_random, uniform
 
 Floats = NDArray[np.float64]
 

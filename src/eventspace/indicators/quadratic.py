@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace.jit import njit
+from eventspace._base.jit import njit
 
 Floats = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace.jit import njit
-from eventspace.randomness import fill_normal
+from eventspace._base.jit import njit
+from eventspace._base.randomness import fill_normal
 
 Floats = NDArray[np.float64]
 

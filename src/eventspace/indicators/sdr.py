@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.checks import check_whole
+from eventspace._base.jit import njit
+from eventspace._base.randomness import fill_normal
 from eventspace.indicators.quadratic import half_gradient, read_code, tolerance, write_code
 from eventspace.indicators.relaxation import lift, mix, project, rank_for, scatter
-from eventspace.jit import njit
-from eventspace.parameters import check_whole
-from eventspace.randomness import fill_normal
 
 Floats = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from eventspace.estimators.selection import KolmogorovModelCV
 from eventspace.metrics import reliability_curve
 from eventspace.plots.axes import COLOURS, QUIET, STYLES, axes_of
-from eventspace.selection import KolmogorovModelCV
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.cluster import hierarchy
 from sklearn.utils.validation import check_is_fitted
 
+from eventspace.fitted.prediction import Prediction
+from eventspace.logic.space import known_positions
 from eventspace.plots.axes import axes_of, label_of
-from eventspace.prediction import Prediction
-from eventspace.space import known_positions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace.jit import njit
-from eventspace.parameters import check_number, check_whole
+from eventspace._base.checks import check_number, check_whole
+from eventspace._base.jit import njit
 from eventspace.pmf.quadratic import cost_of, duality_gap, half_gradient, largest_diagonal
 
 Floats = NDArray[np.float64]

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from eventspace.placing import placed
+from eventspace._base.placing import placed
 from eventspace.report.assembly import page
 from eventspace.report.contents import contents
 

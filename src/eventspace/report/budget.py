@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace.space import Space
+from eventspace.logic.space import Space
 
 Positions = NDArray[np.int64]
 

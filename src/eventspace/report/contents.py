@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 import eventspace
-from eventspace import rules as mining
-from eventspace.characters import Characters
-from eventspace.codes import WORD, Codes
-from eventspace.inclusion import Classes
-from eventspace.observations import Observations
-from eventspace.progress import bar
-from eventspace.proving import mined
+from eventspace._base.codes import WORD, Codes
+from eventspace._base.progress import bar
+from eventspace.data.observations import Observations
+from eventspace.fitted.proving import mined
+from eventspace.logic.event_labels import Characters
+from eventspace.logic.inclusion import Classes
+from eventspace.logic.space import Space, known_positions
 from eventspace.report import budget
 from eventspace.report.budget import Positions, name_of
 from eventspace.report.fit import fit_of
-from eventspace.space import Space, known_positions
+from eventspace.rules import mining
 
 DIGITS = 5  # of a number, where nobody computes with it
 PMF_UNIT = 100_000  # PMFs are whole numbers of this part of one

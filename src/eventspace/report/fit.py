@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace.data.observations import Observations
+from eventspace.fitting.settings import indicator_solver
 from eventspace.metrics import reliability_curve, rmse
-from eventspace.observations import Observations
 from eventspace.report import budget
-from eventspace.settings import indicator_solver
 
 Floats = NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""The ground that every room stands on: bits, checks, errors, progress, threads, random numbers."""

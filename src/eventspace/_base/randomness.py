@@ -1,0 +1,40 @@
+"""Random numbers inside kernels: one stream for each item, whatever thread it runs on."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.jit import njit
+
+
+@njit(cache=True, nogil=True)
+def next_random(state: np.uint64) -> np.uint64:
+    """Advance a stream: Marsaglia's xorshift64. A state is never zero."""
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    return state ^ (state << np.uint64(17))
+
+
+@njit(cache=True, nogil=True)
+def uniform(state: np.uint64) -> float:
+    """The number in [0, 1) that belongs to a state."""
+    return np.float64(state >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@njit(cache=True, nogil=True)
+def fill_normal(state: np.uint64, out: NDArray[np.float64]) -> np.uint64:
+    """Fill ``out`` with standard normals (Box-Muller) and return the advanced stream."""
+    for k in range(out.size):
+        state = next_random(state)
+        radius = math.sqrt(-2.0 * math.log(1.0 - uniform(state)))
+        state = next_random(state)
+        out[k] = radius * math.cos(2.0 * math.pi * uniform(state))
+    return state
+
+
+def streams(rng: np.random.Generator, n: int) -> NDArray[np.uint64]:
+    """Starting states of n streams."""
+    return rng.integers(1, 2**64, size=n, dtype=np.uint64)

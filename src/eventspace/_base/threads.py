@@ -1,0 +1,74 @@
+"""Several long tasks at a time, on threads, under one progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from threading import Event as Signal
+from threading import Lock
+
+from threadpoolctl import threadpool_limits
+
+from eventspace._base.progress import bar
+
+
+class _OneThread:
+    """BLAS with one thread as long as anybody asks for it: the limit is the whole process's."""
+
+    def __init__(self) -> None:
+        self.lock, self.n_users = Lock(), 0
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self.lock:
+            if self.n_users == 0:
+                self.limit = threadpool_limits(1, user_api="blas")
+            self.n_users += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.n_users -= 1
+                if self.n_users == 0:
+                    self.limit.restore_original_limits()
+
+
+one_blas_thread = _OneThread()
+
+
+def run_together(
+    title: str, tasks: list[Iterator[int]], length: int, n_threads: int, show: bool | None
+) -> None:
+    """Run tasks to their ends, several at a time; Ctrl-C or an error in one stops them all.
+
+    A task yields how many of its ``length`` steps are done. Each has to keep to itself, so that the
+    result does not depend on the number of threads. Meanwhile BLAS has one thread: on matrices
+    as small as these its own would mostly wait for each other, and for the tasks'.
+    """
+    stop, done = Signal(), [0] * len(tasks)
+
+    def run(k: int) -> None:
+        while not stop.is_set():
+            try:
+                done[k] = next(tasks[k])
+            except StopIteration:
+                return
+
+    with (
+        one_blas_thread(),
+        bar(title, length * len(tasks), show) as update,
+        ThreadPoolExecutor(min(n_threads, len(tasks))) as pool,
+    ):
+        running = [pool.submit(run, k) for k in range(len(tasks))]
+        try:
+            while wait(running, 0.02, FIRST_EXCEPTION).not_done:
+                update(sum(done), "")
+                for task in running:
+                    if task.done():
+                        task.result()
+            for task in running:
+                task.result()
+        except BaseException:
+            stop.set()
+            raise

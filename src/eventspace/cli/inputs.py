@@ -1,0 +1,249 @@
+"""Tables and models as the command line names them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from eventspace._base.printable import shown
+from eventspace.data.ids import Ids, distinct_of
+from eventspace.data.observations import Observations
+from eventspace.data.readers.column_names import role
+from eventspace.data.readers.frames import Table, read_table
+from eventspace.logic.expressions import event_of
+from eventspace.storage.models import load_any
+
+TITLES = ("title", "name")  # what columns of these are called
+TAGS = ("tags", "tag", "genres", "genre", "category", "categories")
+
+
+class Columns(NamedTuple):
+    """The names of columns, None where they are to be found."""
+
+    user: str | None
+    item: str | None
+    value: str | None
+    weight: str | None
+    successes: str | None
+    trials: str | None
+
+
+def source(path: Path) -> Path | BinaryIO:
+    """The file, or the standard input for -."""
+    if str(path) != "-":
+        return path
+    if sys.stdin.isatty():
+        raise ValueError("- is the standard input, and nothing is piped into it.")
+    return sys.stdin.buffer
+
+
+def observations(
+    path: Path, columns: Columns, wide: bool, scale: str, duplicates: Any
+) -> Observations:
+    """The observations in a table, with the columns that are named."""
+    named: dict[str, Any] = {
+        role: name for role, name in columns._asdict().items() if name is not None
+    }
+    options = {"scale": _scale(scale), "duplicates": duplicates}
+    if wide:
+        others = [f"--{role}" for role in named if role != "user"]
+        if others:
+            raise ValueError(f"{' and '.join(others)}: this is for long tables, not with --wide.")
+        return Observations.from_wide(source(path), user=named.get("user"), **options)
+    if named:
+        return Observations.from_long(source(path), **named, **options)
+    return Observations.of(source(path), **options)
+
+
+def _scale(text: str) -> Any:
+    if text in ("auto", "max"):
+        return text
+    try:
+        lo, hi = (float(bound) for bound in text.split(","))
+    except ValueError:
+        lo = hi = math.nan
+    if not lo < hi or math.isinf(hi - lo):
+        raise ValueError(f"--scale {text} is no scale: write auto, max, or LO,HI such as 1,5.")
+    return lo, hi
+
+
+class Described(NamedTuple):
+    """A model whose items are called by their titles, the tags of these, and the items' ids."""
+
+    model: Any
+    tags: dict[Any, Any] | None
+    ids: Ids
+
+    def item(self, text: str) -> Any:
+        """The item that a shell calls by its title or its id."""
+        titles = self.model.observations_.item_ids
+        title = one_like(text, titles)
+        at = int(self.ids.positions([one_like(text, self.ids)])[0])
+        return title if at < 0 or titles.positions([title])[0] >= 0 else titles[at]
+
+    def query(self, expression: str) -> Any:
+        """The event of an expression over titles and ids."""
+        ids = {str(id_): k for k, id_ in enumerate(self.ids)}
+        return event_of(self.model._space(), expression, ids)
+
+    def evidence(self, path: Path | None) -> Observations | None:
+        """The ratings in a table, its ids as the model has them, its items called by titles."""
+        if path is None:
+            return None
+        seen, known = _evidence(path), self.model.observations_
+        items = listed(like(list(seen.item_ids), self.ids))
+        at = self.ids.positions(items).tolist()
+        titles = [
+            known.item_ids[k] if k >= 0 else _unlike(id_, known.item_ids)
+            for id_, k in zip(items, at, strict=True)
+        ]
+        users = listed(like(list(seen.user_ids), known.user_ids))
+        return dataclasses.replace(seen, user_ids=Ids(users), item_ids=Ids(titles))
+
+
+def _evidence(path: Path) -> Observations:
+    """The ratings in a table whose columns have to be named for it."""
+    table = source(path)
+    try:
+        return Observations.of(table)
+    except ValueError as error:
+        if "Observations.from_long" not in str(error):
+            raise
+        reason = str(error).removeprefix(f"{str(path)!r}: ").partition(":")[0]
+        raise ValueError(
+            f"{reason}: call the columns of --evidence user, item and value, and no others so."
+        ) from error
+
+
+def _unlike(id_: Any, titles: Ids) -> Any:
+    """An item that the model does not know, by a name that is none of its titles."""
+    return id_ if titles.positions([id_])[0] < 0 else f"{id_} #{id_}"
+
+
+def model(path: Path, titles: Path | None = None) -> Any:
+    """The model in a file, of whatever kind, its items called by their titles."""
+    return described(path, titles).model
+
+
+def described(path: Path, titles: Path | None, tags: Path | None = None) -> Described:
+    """The model in a file, of whatever kind, its items called by their titles."""
+    known = load_any(path)
+    ids, labels = known.observations_.item_ids, None
+    if tags is not None:
+        labels = item_column(tags, ids, TAGS, -1, "tags")
+    if titles is not None:
+        names = _titles(item_column(titles, ids, TITLES, 1, "titles"), ids)
+        if labels is not None:
+            pairs = zip(ids, names, strict=True)
+            labels = {name: labels[id_] for id_, name in pairs if id_ in labels}
+        known.observations_ = dataclasses.replace(known.observations_, item_ids=Ids(names))
+    return Described(known, labels, ids)
+
+
+def _titles(named: dict[Any, Any], ids: Ids) -> list[str]:
+    """A title for each item; where two share one, the id tells them apart."""
+    names = [str(named.get(id_, id_)) for id_ in ids]
+    times = Counter(names)
+    return [
+        f"{name} #{id_}" if times[name] > 1 else name for name, id_ in zip(names, ids, strict=True)
+    ]
+
+
+def item_column(
+    path: Path, ids: Ids, names: tuple[str, ...], place: int, what: str
+) -> dict[Any, Any]:
+    """What a column of a table says of items, whose ids are in its first one.
+
+    It is the column with one of these names, else the one at this place.
+    """
+    table = read_table(source(path))
+    if len(table.names) == 1:
+        raise ValueError(
+            f"{str(path)!r} has one column: a column of {what} belongs beside the ids."
+        )
+    at = [j for j, name in enumerate(table.names) if str(name).lower() in names and j > 0]
+    j = at[0] if at else range(len(table.names))[place]
+    keys = listed(like(table.ids(0), ids))
+    if not set(keys) & set(ids):
+        raise ValueError(
+            f"{str(path)!r} has none of the model's items in its first column, {table.names[0]!r}: "
+            f"the model knows {ids[0]!r}, say."
+        )
+    pairs = zip(keys, table.ids(j).to_pylist(), strict=True)
+    return {key: value for key, value in pairs if value is not None}
+
+
+def pairs(path: Path, user: str | None, item: str | None, seen: Observations) -> tuple[Any, Any]:
+    """The columns of users and of items in a table, as those that are seen already."""
+    table = read_table(source(path), (user, item))
+    at = _named(table, path, "user", user, 0), _named(table, path, "item", item, 1)
+    return table.ids(at[0], seen.user_ids), table.ids(at[1], seen.item_ids)
+
+
+def _named(table: Table, path: Path, what: str, name: str | None, place: int) -> int:
+    """Which column holds the users, or the items."""
+    if name is not None:
+        if name not in table.names:
+            raise ValueError(f"There is no column {name!r} among {_listed(table)}.")
+        return table.names.index(name)
+    found = [j for j, other in enumerate(table.names) if role(other) == what]
+    if len(found) == 1:
+        return found[0]
+    if not found and len(table.names) == 2 and role(table.names[place]) is None:
+        return place
+    number = "No column" if not found else "More than one column"
+    raise ValueError(
+        f"{number} of {str(path)!r} is named like the {what}: say --{what} NAME. "
+        f"The columns are {_listed(table)}."
+    )
+
+
+def _listed(table: Table) -> str:
+    return ", ".join(shown(name) for name in table.names[:8]) + ", ..." * (len(table.names) > 8)
+
+
+def like(column: Any, ids: Ids) -> Any:
+    """A column of ids as the model's are: a file or a shell can not say whether 7 is a number.
+
+    Text becomes the number that is spelt so, value by value: "007" and "x" stay what they are.
+    """
+    known = ids.values
+    texts = known.dtype == object and all(isinstance(id_, str) for id_ in known[:1000])
+    if isinstance(column, list):  # of any text, also such as pyarrow cannot hold
+        spelt = _spelt(ids)
+        alike = [str(id_) if texts and id_ is not None else spelt.get(id_, id_) for id_ in column]
+        return np.fromiter(alike, dtype=object, count=len(alike))
+    import pyarrow as pa
+
+    distinct = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    is_text = pa.types.is_string(distinct) or pa.types.is_large_string(distinct)
+    if texts and not is_text:
+        return column.cast(pa.string())
+    if known.dtype != object and is_text:
+        spelt = _spelt(ids)
+        positions, words = distinct_of(column)
+        alike = [spelt.get(word, word) for word in words]
+        # a missing id is at -1, the last
+        return np.fromiter([*alike, None], dtype=object, count=len(alike) + 1)[positions]
+    return column
+
+
+def _spelt(ids: Ids) -> dict[str, Any]:
+    """Numbers by their spelling; nothing if the ids are no numbers."""
+    return {} if ids.values.dtype == object else {str(id_): id_ for id_ in ids}
+
+
+def listed(column: Any) -> list[Any]:
+    """What :func:`like` gives as a list."""
+    return list(column.tolist() if isinstance(column, np.ndarray) else column.to_pylist())
+
+
+def one_like(id_: str, ids: Ids) -> Any:
+    """An id from the shell as the model's are."""
+    return like([id_], ids)[0]

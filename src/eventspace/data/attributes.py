@@ -1,0 +1,106 @@
+"""What is known of users or items beside their ratings: a table with a row an id, as numbers."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from eventspace._base.printable import shown
+from eventspace.data.ids import Ids
+from eventspace.data.readers.column_names import role
+from eventspace.data.readers.frames import Table, table_of, value_array
+
+Floats = NDArray[np.float64]
+
+
+class Attributes(NamedTuple):
+    """Some numbers of each user, or of each item; NaN where nothing is known."""
+
+    names: NDArray[np.object_]
+    values: Floats  # ids x names
+
+    def standard(self) -> Floats:
+        """Of mean zero and unit variance; what is not known is zero."""
+        known = np.where(np.isnan(self.values), 0.0, self.values)
+        n = np.maximum((~np.isnan(self.values)).sum(axis=0), 1)
+        deviations = np.where(np.isnan(self.values), 0.0, self.values - known.sum(axis=0) / n)
+        scale = np.sqrt(np.square(deviations).sum(axis=0) / n)
+        return np.asarray(deviations / np.where(scale > 0, scale, 1.0))
+
+    def extended(self, data: Any, ids: Ids, what: str) -> Attributes:
+        """With what a table like the first says of ids of which nothing was known."""
+        more = read_attributes(data, ids, what)
+        n_known, n_names = self.values.shape
+        if data is None:
+            more = Attributes(self.names, np.full((len(ids), n_names), np.nan))
+        elif more.names.tolist() != self.names.tolist():
+            raise ValueError(
+                f"{what} has the columns {', '.join(more.names)}: those of the fit were "
+                f"{', '.join(self.names) or 'none'}."
+            )
+        known = np.pad(self.values, ((0, len(ids) - n_known), (0, 0)), constant_values=np.nan)
+        bare = np.isnan(known).all(axis=1, keepdims=True)
+        return Attributes(self.names, np.where(bare, more.values, known))
+
+
+def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
+    """The rows of a table, or of an array, for these ids; ``what`` names it in errors.
+
+    The ids stand in a column that is called user or item, or the like, else in the index of a
+    pandas DataFrame, else in the first column; the rows of an array are in the order of the ids.
+    """
+    if data is None:
+        return Attributes(np.array([], dtype=object), np.empty((len(ids), 0)))
+    if isinstance(data, pd.Series):
+        data = data.to_frame()
+    if isinstance(data, dict):
+        raise ValueError(f"{what} is a dict: make it a DataFrame with the ids in its index.")
+    table = table_of(data)
+    if table is None:
+        values = _finite(np.asarray(data, dtype=np.float64), what)
+        if values.ndim != 2 or len(values) != len(ids):
+            raise ValueError(
+                f"{what} has the shape {values.shape}: an array needs {len(ids)} rows, one an id; "
+                "a DataFrame with the ids in its index may have any."
+            )
+        names = np.array([str(j) for j in range(values.shape[1])], dtype=object)
+        return Attributes(names, values)
+    named = [j for j, name in enumerate(table.names) if role(name) in ("user", "item")]
+    j = named[0] if named else 0 if table.index is None else None
+    row_ids = Ids(table.index if j is None else table.ids(j))
+    rows = ids.positions(row_ids.values)
+    if (rows < 0).all():
+        raise ValueError(
+            f"{what} has no row for any of the ids: they belong in the index or the first column; "
+            f"its first is {row_ids[0] if len(row_ids) else None!r}, the table's {shown(ids[0])}."
+        )
+    unique, counts = np.unique(rows[rows >= 0], return_counts=True)
+    if counts.max() > 1:
+        raise ValueError(
+            f"{what} has {counts.max()} rows for {shown(ids[int(unique[counts.argmax()])])}."
+        )
+    columns = [k for k in range(len(table.names)) if k != j]
+    names = np.array([str(table.names[k]) for k in columns], dtype=object)
+    values = np.full((len(ids), len(names)), np.nan)
+    for k, name, numbers in zip(columns, names, values.T, strict=True):
+        numbers[rows[rows >= 0]] = _numbers(table, k, name, what)[rows >= 0]
+    return Attributes(names, values)
+
+
+def _numbers(table: Table, j: int, name: str, what: str) -> Floats:
+    column = value_array(table.column(j))
+    if column.dtype.kind not in "biuf":
+        raise ValueError(
+            f"Column {name!r} of {what} holds no numbers: make a column of zeros and ones for each "
+            "of its values first, as pandas.get_dummies does."
+        )
+    return _finite(column.astype(np.float64), f"Column {name!r} of {what}")
+
+
+def _finite(numbers: Floats, what: str) -> Floats:
+    if np.isinf(numbers).any():
+        raise ValueError(f"{what} holds an infinite number: leave it out, or make it NaN.")
+    return numbers

@@ -1,0 +1,186 @@
+"""The observed entries, put in order: by user and by item."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from eventspace._base.jit import njit
+
+Int32Array = npt.NDArray[np.int32]
+Int64Array = npt.NDArray[np.int64]
+Float32Array = npt.NDArray[np.float32]
+
+
+class Entries(NamedTuple):
+    """One order of the observed entries: row r holds ``ptr[r]:ptr[r + 1]`` of the other arrays.
+
+    ``weight`` is empty where the observations have none.
+    """
+
+    ptr: Int64Array
+    index: Int32Array  # type: ignore[assignment]  # hides tuple.index
+    value: Float32Array
+    weight: Float32Array
+
+    def taken(self, rows: Int64Array) -> Entries:
+        """These rows only."""
+        sizes = np.diff(self.ptr)[rows]
+        ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        at = np.repeat(self.ptr[rows] - ptr[:-1], sizes) + np.arange(ptr[-1])
+        weight = self.weight[at] if self.weight.size else self.weight
+        return Entries(ptr, self.index[at], self.value[at], weight)
+
+    def rows(self, start: int) -> Entries:
+        """The rows from ``start`` on."""
+        ptr, begin = self.ptr[start:], self.ptr[start]
+        return Entries(ptr - begin, self.index[begin:], self.value[begin:], self.weight[begin:])
+
+
+class Repeats(NamedTuple):
+    """How many pairs of row and index occur more than once; the first, and how often it does."""
+
+    pairs: int
+    first: tuple[int, int]
+    times: int
+
+
+def are_sorted(rows: Int32Array, columns: Int32Array) -> bool:
+    """Whether triples come by row, then by column."""
+    return bool(_are_sorted(rows, columns))
+
+
+def pointers(rows: Int32Array, n_rows: int) -> Int64Array:
+    """Where each row begins among entries in the order of their rows, and where the last ends."""
+    ptr: Int64Array = _pointers(rows, n_rows)
+    return ptr
+
+
+def group(
+    keys: Int32Array, others: Int32Array, value: Float32Array, weight: Float32Array, n_rows: int
+) -> Entries:
+    """Gather triples into rows by ``keys``; within a row they keep the order they came in."""
+    return Entries(*_group(keys, others, value, weight, n_rows))
+
+
+def transpose(entries: Entries, n_rows: int) -> Entries:
+    """The other order. Each of its rows is sorted by index, equal ones in the order they had.
+
+    So two transpositions sort any grouping, in O(entries).
+    """
+    return Entries(*_transpose(*entries, n_rows))
+
+
+def find_repeats(entries: Entries) -> Repeats:
+    """Count the repeated pairs of sorted entries."""
+    pairs, row, index, times = _find_repeats(entries.ptr, entries.index)
+    return Repeats(pairs, (row, index), times)
+
+
+def merge_repeats(entries: Entries, *, mean: bool) -> Entries:
+    """Keep one of each repeated pair of sorted entries: their weighted mean, or the last of them.
+
+    A mean carries the sum of the weights: the two say the same about the pair to a weighted sum
+    of squares, up to a constant.
+    """
+    ptr, index = entries.ptr.copy(), entries.index.copy()
+    value, weight = entries.value.copy(), entries.weight.copy()
+    kept = _merge_repeats(ptr, index, value, weight, mean)
+    return Entries(ptr, index[:kept].copy(), value[:kept].copy(), weight[:kept].copy())
+
+
+@njit(cache=True, nogil=True)
+def _are_sorted(rows: Any, columns: Any) -> bool:
+    for k in range(1, rows.size):
+        if rows[k] < rows[k - 1] or (rows[k] == rows[k - 1] and columns[k] < columns[k - 1]):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _pointers(rows: Any, n_rows: int) -> Any:
+    ptr = np.zeros(n_rows + 1, np.int64)
+    for k in range(rows.size):
+        ptr[rows[k] + 1] += 1
+    for r in range(n_rows):
+        ptr[r + 1] += ptr[r]
+    return ptr
+
+
+@njit(cache=True, nogil=True)
+def _group(keys: Any, others: Any, value: Any, weight: Any, n_rows: int) -> Any:
+    ptr = _pointers(keys, n_rows)
+    free = ptr[:-1].copy()
+    index = np.empty_like(others)
+    value_out = np.empty_like(value)
+    weight_out = np.empty_like(weight)
+    for k in range(keys.size):
+        to = free[keys[k]]
+        free[keys[k]] += 1
+        index[to] = others[k]
+        value_out[to] = value[k]
+        if weight.size > 0:
+            weight_out[to] = weight[k]
+    return ptr, index, value_out, weight_out
+
+
+@njit(cache=True, nogil=True)
+def _transpose(ptr: Any, index: Any, value: Any, weight: Any, n_rows: int) -> Any:
+    ptr_out = _pointers(index, n_rows)
+    free = ptr_out[:-1].copy()
+    index_out = np.empty_like(index)
+    value_out = np.empty_like(value)
+    weight_out = np.empty_like(weight)
+    for r in range(ptr.size - 1):
+        for k in range(ptr[r], ptr[r + 1]):
+            to = free[index[k]]
+            free[index[k]] += 1
+            index_out[to] = r
+            value_out[to] = value[k]
+            if weight.size > 0:
+                weight_out[to] = weight[k]
+    return ptr_out, index_out, value_out, weight_out
+
+
+@njit(cache=True, nogil=True)
+def _find_repeats(ptr: Any, index: Any) -> Any:
+    pairs, row, first, times = 0, -1, -1, 0
+    for r in range(ptr.size - 1):
+        for k in range(ptr[r] + 1, ptr[r + 1]):
+            if index[k] != index[k - 1]:
+                continue
+            if k - 1 == ptr[r] or index[k - 2] != index[k]:
+                pairs += 1
+                if pairs == 1:
+                    row, first, times = r, index[k], 1
+            if pairs == 1:
+                times += 1
+    return pairs, row, first, times
+
+
+@njit(cache=True, nogil=True)
+def _merge_repeats(ptr: Any, index: Any, value: Any, weight: Any, mean: bool) -> int:
+    kept = 0
+    k = 0
+    for r in range(ptr.size - 1):
+        end = ptr[r + 1]
+        ptr[r] = kept
+        while k < end:
+            total, mass = 0.0, 0.0
+            same = index[k]
+            while k < end and index[k] == same:
+                w = np.float64(weight[k]) if weight.size > 0 else 1.0
+                if not mean:
+                    total, mass = 0.0, 0.0
+                total += w * value[k]
+                mass += w
+                k += 1
+            index[kept] = same
+            value[kept] = total / mass
+            if weight.size > 0:
+                weight[kept] = mass
+            kept += 1
+    ptr[ptr.size - 1] = kept
+    return kept

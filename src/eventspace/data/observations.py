@@ -1,0 +1,378 @@
+"""Observations: users, items and the chances that are known, in both orders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from eventspace._base.printable import shown
+from eventspace._base.progress import bar
+from eventspace.data import scale as units
+from eventspace.data.entries import (
+    Entries,
+    are_sorted,
+    find_repeats,
+    group,
+    merge_repeats,
+    pointers,
+    transpose,
+)
+from eventspace.data.ids import Ids
+from eventspace.data.invariants import check_entries, check_ids
+from eventspace.data.readers import columns as cols
+from eventspace.data.readers.cleaning import NoNumberError, clean
+from eventspace.data.readers.column_roles import assign, long_roles
+from eventspace.data.readers.columns import Columns, Known
+from eventspace.data.readers.frames import table_of
+from eventspace.data.scale import ScaleOption
+
+Duplicates = Literal["error", "mean", "last"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Observations:
+    """The observed entries p_ui in [0, 1], held once by user and once by item.
+
+    Make one with `of`, or with `from_long` or `from_wide` where the form of a table must be said.
+
+    The constructors share these options:
+
+    - ``scale``. ``"auto"``: values in [0, 1] are taken as they are, others go from the least
+      observed to the greatest (where all are the same number, from zero to it). ``"max"``: value /
+      greatest, the paper's R / R_max. ``(lo, hi)``: as stated; a value outside is refused. A value
+      beyond a bound by less than a millionth of the range, as rounding leaves it, is the bound.
+    - ``duplicates``. What the same (user, item) more than once gets: ``"error"``, ``"mean"`` (their
+      mean; with weights the weighted one, and the weights add up) or ``"last"``.
+    - ``users``, ``items``. Ids that keep their positions, such as those of a fitted model; new ids
+      follow them.
+
+    Ids are kept as they come, in order of first appearance; those of entries that are dropped
+    because their value is missing or their weight zero are kept, too.
+    """
+
+    user_ids: Ids
+    item_ids: Ids
+    by_user: Entries
+    by_item: Entries
+    scale: tuple[float, float]
+    library: str
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        *,
+        scale: ScaleOption = "auto",
+        duplicates: Duplicates = "error",
+        users: Ids | None = None,
+        items: Ids | None = None,
+    ) -> Observations:
+        """Observations of whatever holds them.
+
+        - a DataFrame (pandas, polars, pyarrow, any that narwhals knows), or the path of a CSV, TSV
+          or Parquet file with one, or a stream of its bytes;
+        - an array or nested lists, users x items, NaN where missing;
+        - a scipy.sparse array or matrix: what is stored is observed, zeros too;
+        - a tuple ``(users, items, values)`` or ``(users, items, values, weights)``;
+        - Observations: the same, unless they have to be aligned or rescaled;
+        - a data set of ``eventspace.datasets``: its table, on its scale.
+
+        In a text file, ids are integers if each is spelt as Python spells it, else text as it is
+        spelt: ``1.1`` and ``1.10`` are two ids, and so are ``7`` and ``007``. A quote that is not
+        closed, and a row with another number of fields than the first, are refused with their line.
+
+        A DataFrame is long (a row an entry) if its columns are named for it: a user, an item, and a
+        value or successes and trials, perhaps a weight (``userId``, ``movie_id``, ``Rating``, ...);
+        all others are left aside. It is wide (a row a user, a column an item) if it comes from a
+        pivot, or has five columns or more or fewer than three, no two of which have such names
+        (and, up to eight columns, the first two are not ids by the same signs). Three or four
+        columns without all the names are user, item, value in this order if that is the only
+        reading: the first two are text or times, or whole numbers outside of both [0, 1] and the
+        range of the values, with no labels on the rows. A fourth column is a weight only if it is
+        named so, and ignored only if it holds times (by its name, its type, or as Unix seconds).
+        Everything else is refused: say `from_long` or `from_wide`.
+        """
+        scale = units.checked_option(scale)
+        known = Known.of(users, items)
+        with _said_of(data):
+            if callable(getattr(data, "observations", None)):
+                data = data.observations()
+            if isinstance(data, Observations):
+                return data._aligned(scale, known)
+            if isinstance(data, tuple):
+                return _build(cols.from_triples(data, known), scale, duplicates)
+            if sparse.issparse(data):
+                return _build(cols.from_sparse(data, None, known), scale, duplicates)
+            table = table_of(data)
+            if table is None:
+                return _build(cols.from_array(data, None, known), scale, duplicates)
+            roles = long_roles(table)
+            if roles is None:
+                return _build(cols.from_wide(table, None, None, known), scale, duplicates)
+            return _build(cols.from_long(table, roles, known), scale, duplicates)
+
+    @classmethod
+    def from_long(
+        cls,
+        data: Any,
+        *,
+        user: Hashable | None = None,
+        item: Hashable | None = None,
+        value: Hashable | None = None,
+        weight: Hashable | None = None,
+        successes: Hashable | None = None,
+        trials: Hashable | None = None,
+        scale: ScaleOption = "auto",
+        duplicates: Duplicates = "error",
+        users: Ids | None = None,
+        items: Ids | None = None,
+    ) -> Observations:
+        """Observations of a long DataFrame (or its file): a row an entry.
+
+        ``user``, ``item``, ``value``, ``weight``, or ``successes`` and ``trials``, name columns;
+        what is not named here is found by the names people use, else by position. Successes and
+        trials give the value successes / trials with the weight trials.
+        """
+        given = {
+            "user": user,
+            "item": item,
+            "value": value,
+            "weight": weight,
+            "successes": successes,
+            "trials": trials,
+        }
+        named = {role: name for role, name in given.items() if name is not None}
+        with _said_of(data):
+            table = table_of(data, (user, item))
+            if table is None:
+                raise ValueError(
+                    f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
+                )
+            columns = cols.from_long(table, assign(table, named), Known.of(users, items))
+            return _build(columns, units.checked_option(scale), duplicates)
+
+    @classmethod
+    def from_wide(
+        cls,
+        data: Any,
+        *,
+        user: Hashable | None = None,
+        weight: Any = None,
+        scale: ScaleOption = "auto",
+        duplicates: Duplicates = "error",
+        users: Ids | None = None,
+        items: Ids | None = None,
+    ) -> Observations:
+        """Observations of a wide DataFrame (or its file), or of an array: a row a user.
+
+        The users are the column ``user``, else a column named like one, else the index (pandas),
+        else a first column of text or times, else the numbers of the rows. All other columns are
+        items. Every row and column is kept, even where nothing is observed. ``weight`` is an array
+        of the values' shape, in the same order.
+        """
+        known = Known.of(users, items)
+        with _said_of(data):
+            table = None if sparse.issparse(data) else table_of(data, (user,))
+            if table is not None:
+                columns = cols.from_wide(table, user, weight, known)
+            elif user is not None:
+                raise ValueError(
+                    f"user={user!r} names a column, but a {type(data).__name__} has no names."
+                )
+            else:
+                read = cols.from_sparse if sparse.issparse(data) else cols.from_array
+                columns = read(data, weight, known)
+            return _build(columns, units.checked_option(scale), duplicates)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """One order only, which is checked when it is read: the other follows from it."""
+        parts = (self.user_ids, self.item_ids, self.by_user, self.scale, self.library)
+        return checked_observations, parts
+
+    @property
+    def n_users(self) -> int:
+        """How many users there are, with or without an observation."""
+        return len(self.user_ids)
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are, with or without an observation."""
+        return len(self.item_ids)
+
+    @property
+    def n_observed(self) -> int:
+        """How many entries are observed."""
+        return self.by_user.index.size
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the entries have weights."""
+        return self.by_user.weight.size > 0
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights, which are one each where the entries have none."""
+        weight = self.by_user.weight
+        return float(weight.sum(dtype=np.float64)) if self.weighted else float(self.n_observed)
+
+    def with_unit_weight(self, unit: float) -> Observations:
+        """The same with weights in units of ``unit``; without weights, the same."""
+        if not self.weighted:
+            return self
+        by_user, by_item = self.by_user, self.by_item
+        return replace(
+            self,
+            by_user=by_user._replace(weight=by_user.weight / np.float32(unit)),
+            by_item=by_item._replace(weight=by_item.weight / np.float32(unit)),
+        )
+
+    def to_unit(self, values: Any) -> npt.NDArray[np.float64]:
+        """Values in the caller's unit as probabilities."""
+        return units.to_unit(values, self.scale)
+
+    def from_unit(self, p: Any) -> npt.NDArray[np.float64]:
+        """Probabilities as values in the caller's unit."""
+        return units.from_unit(p, self.scale)
+
+    def coo(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """``(user positions, item positions, p)`` of the entries, by user and then by item."""
+        users = np.repeat(np.arange(self.n_users, dtype=np.int32), np.diff(self.by_user.ptr))
+        return users, self.by_user.index, self.by_user.value
+
+    def merged(self, new: Observations) -> Observations:
+        """These and new ones, which were aligned to them: ids that go on from these, one scale."""
+        pairs = zip(self.coo(), new.coo(), strict=True)
+        users, items, p = (np.concatenate(pair) for pair in pairs)
+        weights = None
+        if self.weighted or new.weighted:
+            weights = np.concatenate([self._weights(), new._weights()])
+        columns = Columns(
+            new.user_ids,
+            new.item_ids,
+            users,
+            items,
+            self.from_unit(p),
+            weights,
+            library=self.library,
+        )
+        return _build(columns, self.scale, "error")
+
+    def _weights(self) -> npt.NDArray[np.float32]:
+        return self.by_user.weight if self.weighted else np.ones(self.n_observed, np.float32)
+
+    def __repr__(self) -> str:
+        lo, hi = self.scale
+        weighted = ", weighted" if self.weighted else ""
+        return (
+            f"Observations({self.n_users} users x {self.n_items} items, "
+            f"{self.n_observed} observed{weighted}, scale {lo:g}..{hi:g})"
+        )
+
+    def _aligned(self, scale: ScaleOption, known: Known) -> Observations:
+        if scale == "auto":
+            scale = self.scale
+        if known == (None, None) and scale == self.scale:
+            return self
+        users, items, p = self.coo()
+        known_users = self.user_ids if known.users is None else known.users
+        known_items = self.item_ids if known.items is None else known.items
+        user_ids, user_at = known_users.joined(self.user_ids)
+        item_ids, item_at = known_items.joined(self.item_ids)
+        columns = Columns(
+            user_ids,
+            item_ids,
+            user_at.astype(np.int32)[users],
+            item_at.astype(np.int32)[items],
+            self.from_unit(p),
+            self.by_user.weight if self.weighted else None,
+            library=self.library,
+        )
+        return _build(columns, scale, "error")
+
+
+@contextmanager
+def _said_of(data: Any) -> Iterator[None]:
+    """Where the data are a file's, an error names it."""
+    try:
+        yield
+    except ValueError as error:
+        name = repr(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else ""
+        if name in str(error):
+            raise
+        kind = NoNumberError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {error}") from error
+
+
+def checked_observations(
+    user_ids: Ids, item_ids: Ids, by_user: Entries, scale: units.Scale, library: str
+) -> Observations:
+    """Observations of entries in one order, as a file or a pickle has them, after checks.
+
+    ``by_user`` has a row for each user, sorted by item, with values in [0, 1].
+    """
+    check_ids(user_ids, "user")
+    check_ids(item_ids, "item")
+    check_entries(by_user, len(user_ids), len(item_ids))
+    by_item = transpose(by_user, len(item_ids))
+    return Observations(user_ids, item_ids, by_user, by_item, scale, library)
+
+
+def to_learn_from(X: Any) -> Observations:
+    """The observations in a table, of which there must be some."""
+    observations = Observations.of(X)
+    if not observations.n_observed:
+        raise ValueError("Nothing is observed: there is no entry to learn from.")
+    return observations
+
+
+def _build(columns: Columns, option: ScaleOption, duplicates: Duplicates) -> Observations:
+    """Check the columns, scale the values and put the entries in both orders."""
+    if duplicates not in ("error", "mean", "last"):
+        raise ValueError(f"duplicates={duplicates!r}; allowed are 'error', 'mean' and 'last'.")
+    columns, scale = clean(columns, option)
+    user_ids, item_ids, library = columns.user_ids, columns.item_ids, columns.library
+    users, items = columns.users, columns.items
+    p = units.stored(columns.values, scale)
+    weight = np.empty(0, np.float32) if columns.weights is None else columns.weights
+    del columns  # here and below: what is let go is memory that the next step can have
+    with bar("order", 4, None) as update:
+        update(1, "")
+        if are_sorted(users, items):  # as the entries of any matrix are
+            by_user = Entries(pointers(users, len(user_ids)), items, p, weight)
+            del users
+        else:
+            by_item = group(items, users, p, weight, len(item_ids))
+            update(2, "")
+            del users, items, p, weight
+            by_user = transpose(by_item, len(user_ids))
+            del by_item
+        update(3, "")
+        by_user = _without_repeats(by_user, user_ids, item_ids, duplicates)
+        by_item = transpose(by_user, len(item_ids))
+    return Observations(user_ids, item_ids, by_user, by_item, scale, library)
+
+
+def _without_repeats(
+    by_user: Entries, user_ids: Ids, item_ids: Ids, duplicates: Duplicates
+) -> Entries:
+    """The entries with each pair once; an error if that is not allowed."""
+    repeats = find_repeats(by_user)
+    if repeats.pairs and duplicates == "error":
+        user, item = user_ids[repeats.first[0]], item_ids[repeats.first[1]]
+        raise ValueError(
+            f"User {shown(user)} has item {shown(item)} {repeats.times} times; {repeats.pairs} "
+            'pairs in all occur more than once. Observations.of(data, duplicates="mean"), or '
+            '"last", accepts them.'
+        )
+    if repeats.pairs:
+        by_user = merge_repeats(by_user, mean=duplicates == "mean")
+        if np.isinf(by_user.weight).any():
+            raise ValueError("The weights of a repeated pair add up to infinity: scale them down.")
+    return by_user

@@ -1,0 +1,79 @@
+"""Pairs of a user and an item, as the caller holds them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from eventspace.data.observations import Observations
+from eventspace.data.readers.column_names import role
+from eventspace.data.readers.frames import Table, table_of
+
+
+class Pairs(NamedTuple):
+    """The ids of the users and of the items, in columns of the same length."""
+
+    users: Any
+    items: Any
+
+
+def read_pairs(data: Any, known: Observations | None = None) -> Pairs | None:
+    """The pairs in ``(users, items)``, Observations or a DataFrame; None if it is another table.
+
+    Ids of a file are as the ``known`` ones are.
+    """
+    if isinstance(data, Observations):
+        users, items, _ = data.coo()
+        return Pairs(data.user_ids.values[users], data.item_ids.values[items])
+    if isinstance(data, tuple):
+        if len(data) < 2:
+            raise ValueError("Pairs are (users, items), two columns.")
+        return _broadcast(*data[:2])
+    if is_positional(data):
+        return None
+    table = table_of(data)
+    if table is None:
+        raise ValueError(
+            f"A {type(data).__name__} holds no pairs: pass (users, items) or a DataFrame with a "
+            "column of users and one of items."
+        )
+    roles = [role(name) for name in table.names]
+    if roles.count("user") == 1 and roles.count("item") == 1:
+        u, i = roles.index("user"), roles.index("item")
+        return _taken(table, u, i, known)
+    if len(table.names) == 2:
+        swapped = "item" in roles[:1] or "user" in roles[1:]
+        u, i = (1, 0) if swapped else (0, 1)
+        return _taken(table, u, i, known)
+    return None
+
+
+def _taken(table: Table, user: int, item: int, known: Observations | None) -> Pairs:
+    users, items = (known.user_ids, known.item_ids) if known else (None, None)
+    return Pairs(table.ids(user, users), table.ids(item, items))
+
+
+def _broadcast(users: Any, items: Any) -> Pairs:
+    """Columns of the same length: one user stands with every item, one item with every user."""
+    if not is_column(users):
+        users = [users] * (len(items) if is_column(items) else 1)
+    if not is_column(items):
+        items = [items] * len(users)
+    if len(users) != len(items):
+        raise ValueError(
+            "Pairs are (users, items), two columns of the same length, not of "
+            f"{len(users)} and {len(items)}."
+        )
+    return Pairs(users, items)
+
+
+def is_column(ids: Any) -> bool:
+    """Whether these are many ids; a string or a tuple is one."""
+    return hasattr(ids, "__len__") and not isinstance(ids, (str, bytes, tuple))
+
+
+def is_positional(data: Any) -> bool:
+    """Whether the rows of a table have no ids but their number: an array or a sparse matrix."""
+    return isinstance(data, (np.ndarray, list)) or sparse.issparse(data)

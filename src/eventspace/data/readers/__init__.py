@@ -1,0 +1,1 @@
+"""From whatever the caller holds to columns."""

@@ -1,0 +1,213 @@
+"""Columns of text that may hold ids: numbers only where that gives back every spelling.
+
+As numbers, ``1.1`` and ``1.10`` are one id, and so are ``007`` and ``7``, ``1e3`` and ``1000``, or
+two ids of 20 digits. So ids are whole numbers if each is spelt as Python spells it, else text.
+What the same column holds if its fields are values, `values_of` says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eventspace._base.jit import njit
+
+_ZERO, _MINUS = ord("0"), ord("-")
+_TENTH = -(2**63 // 10)  # -2^63 without its last digit, 8
+_BLANKS = " \t"
+_SAMPLE = 1 << 16  # texts by which it is judged whether a column repeats itself
+
+
+class SpeltColumn:
+    """A column of a text file, put together from its parts.
+
+    It is held as integers as long as these give back every spelling, and as text from the first
+    that they do not; what came before is then spelt again.
+    """
+
+    def __init__(self) -> None:
+        self._integers: list[Any] = []
+        self._texts: list[Any] | None = None
+        self._repeats = True
+
+    def add(self, texts: Any) -> None:
+        """Append a chunked array of strings, empty where a field is."""
+        if self._texts is None:
+            integers = [as_integers(block) for block in texts.chunks]
+            if all(block is not None for block in integers):
+                self._integers += integers
+                return
+            self._texts = []
+            for block in self._integers:
+                self._texts.append(self._held(_spelt(block)))
+            self._integers = []
+        for block in texts.chunks:
+            self._texts.append(self._held(block))
+
+    def _held(self, block: Any) -> Any:
+        """Texts with each held once, unless they hardly repeat themselves."""
+        import pyarrow as pa
+
+        if self._repeats and len(block) >= _SAMPLE:
+            sample = block.slice(0, _SAMPLE)
+            self._repeats = len(sample.unique()) < _SAMPLE // 2
+        return block.dictionary_encode() if self._repeats else block.cast(pa.string())
+
+    def column(self) -> Any:
+        """The column: integers, or strings, as a dictionary where they repeat themselves."""
+        import pyarrow as pa
+
+        if self._texts is None:
+            return pa.chunked_array(self._integers, pa.int64())
+        if self._repeats:
+            column = pa.chunked_array(self._texts).unify_dictionaries()
+            distinct = column.chunk(0).dictionary
+        else:
+            texts = (
+                block.cast(pa.string()) if pa.types.is_dictionary(block.type) else block
+                for block in self._texts
+            )
+            distinct = column = _with_missing(pa.chunked_array(texts, pa.string()))
+        integers = _trimmed(distinct)
+        if not self._repeats:
+            return column if integers is None else integers
+        if integers is not None:
+            return _looked_up(column, integers)
+        return _dictionary(column, _with_missing(distinct))
+
+
+def as_integers(texts: Any) -> Any | None:
+    """An array of strings as integers, empty ones missing; None if another spelling is lost."""
+    import pyarrow as pa
+
+    n = len(texts)
+    _, offsets, data = texts.buffers()
+    if not n:
+        return pa.array([], pa.int64())
+    places = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + n + 1]
+    letters = np.frombuffer(data or b"", np.uint8)
+    integers = np.empty(n, np.int64)
+    missing = np.zeros(n, np.bool_)
+    found = _parse(letters, places, integers, missing)
+    if found < 0:
+        return None
+    return pa.array(integers, mask=missing if found else None)
+
+
+@njit(cache=True, nogil=True)
+def _parse(
+    letters: npt.NDArray[np.uint8],
+    places: npt.NDArray[np.int32],
+    integers: npt.NDArray[np.int64],
+    missing: npt.NDArray[np.bool_],
+) -> int:
+    """Texts as integers: how many are missing, or -1 if one is not spelt as its integer is."""
+    n_missing = 0
+    for k in range(integers.size):
+        start, stop = places[k], places[k + 1]
+        if start == stop:
+            missing[k] = True
+            integers[k] = 0
+            n_missing += 1
+            continue
+        negative = letters[start] == _MINUS
+        first = start + 1 if negative else start
+        digits = stop - first
+        if digits < 1 or digits > 19 or (letters[first] == _ZERO and (digits > 1 or negative)):
+            return -1
+        number = 0  # negative as it grows: 64 bits hold one more of these
+        for j in range(first, stop):
+            digit = int(letters[j]) - _ZERO
+            if digit < 0 or digit > 9:
+                return -1
+            if j - first == 18 and (
+                number < _TENTH or (number == _TENTH and digit > (8 if negative else 7))
+            ):
+                return -1
+            number = number * 10 - digit
+        integers[k] = number if negative else -number
+    return n_missing
+
+
+def _spelt(integers: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.fill_null(integers.cast(pa.string()), "")
+
+
+def _trimmed(distinct: Any) -> Any | None:
+    """Distinct strings as integers if they are so but for blanks around, and all stay distinct."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    trimmed = pc.fill_null(pc.utf8_trim(distinct, _BLANKS), "")
+    blocks = trimmed.chunks if isinstance(trimmed, pa.ChunkedArray) else [trimmed]
+    integers = []
+    for block in blocks:
+        found = as_integers(block)
+        if found is None:
+            return None
+        integers.append(found)
+    if pc.count_distinct(trimmed).as_py() < pc.count_distinct(pc.fill_null(distinct, "")).as_py():
+        return None
+    joined = pa.chunked_array(integers, pa.int64())
+    return joined if isinstance(trimmed, pa.ChunkedArray) else joined.combine_chunks()
+
+
+def _with_missing(texts: Any) -> Any:
+    """An empty field is missing; "NA" may well be someone's name."""
+    import pyarrow.compute as pc
+
+    empty = pc.equal(texts, "")
+    return pc.if_else(empty, None, texts) if pc.any(empty).as_py() else texts
+
+
+def _dictionary(column: Any, distinct: Any) -> Any:
+    """A dictionary column with these words in their places; rows of a missing one are missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    blocks = []
+    missing = pc.index(pc.is_null(distinct), True).as_py()
+    for block in column.chunks:
+        indices = block.indices
+        if missing >= 0:
+            indices = pc.if_else(pc.equal(indices, missing), None, indices)
+        blocks.append(pa.DictionaryArray.from_arrays(indices, distinct))
+    return pa.chunked_array(blocks)
+
+
+def _looked_up(column: Any, values: Any) -> Any:
+    """What ``values`` holds at the places of a dictionary column."""
+    import pyarrow as pa
+
+    blocks = [values.take(block.indices) for block in column.chunks]
+    return pa.chunked_array(blocks, values.type)
+
+
+def values_of(column: Any) -> Any:
+    """A column of text as pyarrow reads it where nothing says that it is text."""
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+
+    encoded = pa.types.is_dictionary(column.type)
+    if isinstance(column, pa.Array):
+        column = pa.chunked_array([column])
+    if not column.num_chunks:
+        return column
+    texts = column.chunk(0).dictionary if encoded else column
+    file = pa.BufferOutputStream()
+    arrow_csv.write_csv(
+        pa.table({"text": texts}), file, arrow_csv.WriteOptions(include_header=False)
+    )
+    values = arrow_csv.read_csv(
+        pa.BufferReader(file.getvalue()),
+        arrow_csv.ReadOptions(column_names=["text"], block_size=1 << 24),
+        arrow_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+    ).column("text")
+    if pa.types.is_string(values.type):
+        return column
+    return _looked_up(column, values.combine_chunks()) if encoded else values

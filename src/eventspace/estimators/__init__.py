@@ -1,0 +1,1 @@
+"""What people hold: estimators in the manner of scikit-learn."""

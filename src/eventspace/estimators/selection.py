@@ -1,0 +1,312 @@
+"""Choosing a model on held-out entries: a search along paths of ever weaker penalties."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from itertools import product
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from eventspace._base.codes import Codes
+from eventspace._base.progress import bar
+from eventspace.data.entries import Entries
+from eventspace.data.observations import Observations, to_learn_from
+from eventspace.engines.cpu import Pmfs
+from eventspace.estimators.model import KolmogorovModel
+from eventspace.fitted.summary import Summary
+from eventspace.fitting import settings
+from eventspace.splits import Fold, folds
+
+Bools = NDArray[np.bool_]
+Positions = NDArray[np.integer[Any]]
+
+EVENTS = (4, 8, 16, 32)  # tried for "auto", until one is no better than those before
+PENALTIES = tuple(640 / 2.0**k for k in range(20))  # likewise, until two in a row are no better
+PATIENCE = 2
+SMALL = 10_000  # entries: in smaller tables, with so many events at most, so many random starts
+MOST_EVENTS = 16  # at each penalty are tried beside the path
+STARTS = 3
+CHOSEN = ("n_events", "pmf_prior", "indicator_penalty", "pmf_penalty")
+_SEED = 1 << 30  # of the first restart: hardly the one that the search drew
+
+
+class KolmogorovModelCV(KolmogorovModel):
+    """A Kolmogorov model with its parameters chosen on held-out entries.
+
+    Each combination of the other parameters is fitted along a path of ever weaker ``pmf_penalty``,
+    every fit going on from the last: this is quicker than fits from random starts, and the models
+    predict better on film ratings. The refit on everything goes down the same path to the best
+    penalty.
+
+    Parameters
+    ----------
+    n_events : int, sequence of them or "auto", default "auto"
+        "auto": 4, 8, 16 and 32, not beyond the number of items, until one is no better than those
+        before.
+    pmf_penalty : float, sequence of them or "auto", default "auto"
+        "auto": 640, 320, 160 and so on, until two in a row are no better than the best.
+    pmf_prior : {"mean", "zero"} or both, default "mean"
+        As in :class:`KolmogorovModel`.
+    indicators : {"free", "shared", "one-hot"}, default "free"
+        As in :class:`KolmogorovModel`.
+    indicator_penalty : float or sequence of them, default (0.0, 0.2)
+        As in :class:`KolmogorovModel`.
+    cv : int, float or "auto", default "auto"
+        Folds of the observed entries, or the part of them that is held out once. "auto": five folds
+        for tables of less than 3,000 entries, else a tenth. An entry is not held out if its user
+        or its item would have none to learn from, so small tables may have fewer folds. If nothing
+        can be held out, the first combination is taken, with a warning.
+    n_iter : int, default 10
+        The most iterations at each penalty.
+    indicator_solver, pmf_solver, tol, n_init, n_jobs, random_state, verbose
+        As in :class:`KolmogorovModel`; ``n_init`` is for the first fit of a path. "auto": where it
+        is ten, three more are tried at each penalty, and the descent with the least cost is kept.
+
+    Attributes
+    ----------
+    best_model_ : KolmogorovModel
+        The model refitted on everything. All its attributes are also here, and :meth:`save` writes
+        it to a file that ``load`` reads as a :class:`KolmogorovModel`.
+    best_params_ : dict
+        The parameters chosen.
+    best_rmse_ : float
+        Their held-out RMSE in the unit of the table, the mean over the folds.
+    path_ : array
+        The penalties of the refit, one after the other: the last is the best.
+    cv_results_ : dict of arrays
+        Take it as ``pandas.DataFrame(cv_results_)``. For each combination ``param_*``, the held-out
+        RMSE in the unit of the table (``split0_rmse``, ..., ``mean_rmse``, ``std_rmse``) and the
+        seconds that its fits took, ``fit_time``.
+    """
+
+    def __init__(
+        self,
+        n_events: Any = "auto",
+        *,
+        pmf_penalty: Any = "auto",
+        pmf_prior: Any = "mean",
+        indicators: str = "free",
+        indicator_penalty: Any = (0.0, 0.2),
+        cv: int | float | str = "auto",
+        indicator_solver: Any = "exact",
+        pmf_solver: Any = "pairwise",
+        n_iter: int = 10,
+        tol: float = 1e-4,
+        n_init: int | str = "auto",
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.n_events = n_events
+        self.pmf_penalty = pmf_penalty
+        self.pmf_prior = pmf_prior
+        self.indicators = indicators
+        self.indicator_penalty = indicator_penalty
+        self.cv = cv
+        self.indicator_solver = indicator_solver
+        self.pmf_solver = pmf_solver
+        self.n_iter = n_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]  # neither side is given
+        """Choose the parameters on held-out entries of a table, and refit on all of it.
+
+        ``X`` is whatever :meth:`KolmogorovModel.fit` takes. ``y`` is ignored.
+        """
+        events = _values("n_events", self.n_events, EVENTS)
+        priors = _values("pmf_prior", self.pmf_prior)
+        sizes = _values("indicator_penalty", self.indicator_penalty)
+        penalties = _values("pmf_penalty", self.pmf_penalty, PENALTIES)
+        for values in product(events, priors, sizes, penalties):  # refuse any before work begins
+            settings.checked_engine(self._model(0, *values))
+        penalties.sort(reverse=True)
+        patience = PATIENCE if isinstance(self.pmf_penalty, str) else len(penalties)
+        observations = to_learn_from(X)
+        if isinstance(self.n_events, str):
+            events = [n for n in events if n <= max(events[0], observations.n_items)]
+        random = check_random_state(self.random_state)
+        parts = folds(observations, self.cv, random)
+        if not parts:
+            warnings.warn("no entry can be held out: the first parameters are taken", stacklevel=2)
+        seed = int(random.randint(2**31))
+
+        tried: list[Trial] = []
+        with bar("select", len(events) * len(priors) * len(sizes), self.verbose) as update:
+            done = 0
+            for n_events in events:
+                least = min((trial.mean for trial in tried), default=np.inf)
+                for prior, size in product(priors, sizes):
+                    model = self._model(seed, n_events, prior, size, penalties[0])
+                    for trial in _path(model, penalties, patience, parts):
+                        tried.append(trial)
+                        update(done, f"{n_events} events: {trial.mean:.4f}")
+                    done += 1
+                if isinstance(self.n_events, str) and not min(t.mean for t in tried) < least:
+                    break
+        best = tried[int(np.argmin([trial.mean for trial in tried]))]
+        self.best_params_ = dict(zip(CHOSEN, best.parameters, strict=True))
+        self.best_rmse_ = best.mean
+        self.cv_results_ = _results(tried)
+        self.path_ = np.array([p for p in penalties if p >= best.parameters[-1]])
+        self.best_model_ = self._refitted(seed, observations)
+        return self._shared()
+
+    def _model(self, seed: int, *chosen: Any) -> KolmogorovModel:
+        """A model with these of the parameters that are chosen, and the others as they are."""
+        names = (
+            "indicators",
+            "indicator_solver",
+            "pmf_solver",
+            "n_iter",
+            "tol",
+            "n_init",
+            "n_jobs",
+        )
+        return KolmogorovModel(
+            **{name: getattr(self, name) for name in names},
+            **dict(zip(CHOSEN, chosen, strict=True)),
+            warm_start=True,
+            random_state=seed,
+            verbose=False,
+        )
+
+    def _refitted(self, seed: int, observations: Observations) -> KolmogorovModel:
+        """The best model of all observations, down the path from a start of this seed."""
+        model = self._model(seed, *self.best_params_.values())
+        for penalty in self.path_.tolist():
+            _fit(model.set_params(pmf_penalty=penalty), observations)
+        model.warm_start = False
+        return model
+
+    def _shared(self) -> Self:
+        """This, with what the best model has learnt as its own."""
+        take_fit(self.best_model_, self)
+        return self
+
+    def fold_in(self, X: Any) -> Self:
+        """Add new users and items, as :meth:`KolmogorovModel.fold_in` does."""
+        check_is_fitted(self)
+        self.best_model_.fold_in(X)
+        return self._shared()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the best model to one file, which holds a :class:`KolmogorovModel`."""
+        check_is_fitted(self)
+        self.best_model_.save(path)
+
+    load = KolmogorovModel.load
+    from_parts = KolmogorovModel.from_parts
+
+    def summary(self) -> Summary:
+        """What the best model is, as :meth:`KolmogorovModel.summary` says it."""
+        check_is_fitted(self)
+        return self.best_model_.summary()
+
+    def _solve_pmfs(self, by_user: Entries) -> Pmfs:
+        return self.best_model_._solve_pmfs(by_user)
+
+    def _other_fits(self, n: int) -> list[Codes]:
+        fits = []
+        with bar("restarts", n, self.verbose) as update:
+            for k in range(n):
+                fits.append(self._refitted(_SEED + k, self.observations_)._space().sets)
+                update(k + 1, "")
+        return fits
+
+
+class Trial(NamedTuple):
+    """Parameters (in the order of ``CHOSEN``), the RMSE of each fold, and the seconds it took."""
+
+    parameters: tuple[Any, ...]
+    errors: list[float]
+    seconds: float
+
+    @property
+    def mean(self) -> float:
+        """The mean RMSE; NaN without any fold."""
+        return float(np.mean(self.errors)) if self.errors else np.nan
+
+
+def _path(
+    model: KolmogorovModel, penalties: list[float], patience: int, parts: list[Fold]
+) -> Iterator[Trial]:
+    """Weaken the penalty step by step, in all folds, until so many in a row are no better."""
+    models = [clone(model) for _ in parts]
+    least, worse = np.inf, 0
+    for penalty in penalties:
+        begun = time.perf_counter()
+        model.set_params(pmf_penalty=penalty)
+        errors = [
+            _error(fold, mine.set_params(pmf_penalty=penalty))
+            for mine, fold in zip(models, parts, strict=True)
+        ]
+        chosen = tuple(getattr(model, name) for name in CHOSEN)
+        trial = Trial(chosen, errors, time.perf_counter() - begun)
+        yield trial
+        least, worse = (trial.mean, 0) if trial.mean < least else (least, worse + 1)
+        if worse == patience:
+            return
+
+
+def _error(fold: Fold, model: KolmogorovModel) -> float:
+    """The held-out RMSE of a model, once it is fitted to the rest."""
+    return fold.error(_fit(model, fold.train)._predict_positions(fold.users, fold.items))
+
+
+def _fit(model: KolmogorovModel, observations: Observations) -> KolmogorovModel:
+    """Go on from the last fit. On small tables a few random starts may end lower, and cost little.
+
+    There a path may lead astray: under a strong penalty all events are much alike.
+    """
+    if model.fit(observations).interrupted_:
+        raise KeyboardInterrupt
+    small = observations.n_observed < SMALL and model.n_events <= MOST_EVENTS
+    if small and model.n_init == "auto":
+        other = clone(model).set_params(warm_start=False, n_init=STARTS).fit(observations)
+        if other.interrupted_:
+            raise KeyboardInterrupt
+        if other.history_[-1] < model.history_[-1]:
+            take_fit(other, model)
+    return model
+
+
+def take_fit(fitted: KolmogorovModel, model: KolmogorovModel) -> None:
+    """Give a model all that the fitted one has learnt."""
+    for name, value in vars(fitted).items():
+        if name.endswith("_"):
+            setattr(model, name, value)
+
+
+def _results(tried: list[Trial]) -> dict[str, NDArray[Any]]:
+    """The trials as scikit-learn writes them."""
+    columns = zip(*(trial.parameters for trial in tried), strict=True)
+    results = {f"param_{name}": np.array(x) for name, x in zip(CHOSEN, columns, strict=True)}
+    errors = np.array([trial.errors for trial in tried])
+    results |= {f"split{k}_rmse": errors[:, k] for k in range(errors.shape[1])}
+    results["mean_rmse"] = np.array([trial.mean for trial in tried])
+    if errors.size:
+        results["std_rmse"] = errors.std(axis=1)
+    results["fit_time"] = np.array([trial.seconds for trial in tried])
+    return results
+
+
+def _values(name: str, value: Any, auto: tuple[float, ...] = ()) -> list[Any]:
+    """The values to try for a parameter: one, several, or those for "auto"."""
+    if isinstance(value, str):
+        return list(auto) if auto and value == "auto" else [value]
+    values = list(value) if isinstance(value, Iterable) else [value]
+    if not values:
+        raise ValueError(f"{name}={value!r} has nothing to try.")
+    return values

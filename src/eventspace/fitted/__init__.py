@@ -1,0 +1,1 @@
+"""A fitted model, and all that it can say."""

@@ -1,0 +1,1 @@
+"""The descent (Algorithm 1), what may be asked of it, and the compression of an average."""

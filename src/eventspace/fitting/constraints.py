@@ -1,0 +1,155 @@
+"""What may be asked of a model beforehand: one set for all items, or one side of it given.
+
+A half-step of the descent then becomes a smaller problem, or none at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from eventspace._base.codes import pack
+from eventspace._base.printable import shown
+from eventspace.data.attributes import read_attributes
+from eventspace.data.entries import Entries
+from eventspace.data.ids import Ids
+from eventspace.data.observations import Observations
+from eventspace.engines.cpu import CPU, Indicators
+from eventspace.fitted.prediction import check_pmf
+from eventspace.fitting.descent import Descent
+
+Floats = NDArray[np.float64]
+
+
+class Shared(CPU):
+    """One set of events for all items: an indicator step is one solve over all entries."""
+
+    def update_indicators(
+        self,
+        by_item: Entries,
+        pmf: Floats,
+        codes: NDArray[np.uint64],
+        seeds: NDArray[np.uint64],
+    ) -> Indicators:
+        """(Q2) once: the items are rolled into one, and their penalties add up."""
+        rolled = by_item._replace(ptr=by_item.ptr[[0, -1]])
+        one = CPU(self.indicator_solver, self.pmf_solver, self.indicator_penalty * len(codes))
+        found = one.update_indicators(rolled, pmf, codes[:1], seeds[:1])
+        every = np.zeros(len(codes), dtype=np.int64)
+        return Indicators(found.codes[every], found.cost[every], found.proved[every])
+
+
+class GivenIndicators(CPU):
+    """Indicators that stay as they are: only PMFs are learnt."""
+
+    def update_indicators(
+        self, by_item: Entries, pmf: Floats, codes: NDArray[Any], seeds: NDArray[np.uint64]
+    ) -> Indicators:
+        """Those that there are; with nothing to choose from they are the best."""
+        return Indicators(codes, np.full(len(codes), np.nan), np.ones(len(codes), dtype=np.bool_))
+
+
+@dataclass(frozen=True)
+class GivenPmfs:
+    """The pmf step over one PMF a user, the given one: only indicators are learnt."""
+
+    guarantee: ClassVar[str] = "exact"
+
+    def __call__(self, Q: Floats, r: Floats, pmf: Floats) -> tuple[Floats, Floats]:
+        """The cost of each row, and a gap of zero."""
+        quadratic = np.einsum(
+            "ud,ude,ue->u", pmf, np.broadcast_to(Q, (len(pmf), *Q.shape[1:])), pmf
+        )
+        return quadratic - 2.0 * np.einsum("ud,ud->u", r, pmf), np.zeros(len(pmf))
+
+
+class Given(NamedTuple):
+    """The side of a model that is given, or neither."""
+
+    pmf: Floats | None
+    indicators: Floats | None
+
+    @property
+    def side(self) -> str | None:
+        """Which it is."""
+        return next((name for name, part in self._asdict().items() if part is not None), None)
+
+    def engine(self, engine: CPU) -> CPU:
+        """The engine that leaves it as it is."""
+        if self.pmf is not None:
+            return replace(engine, pmf_solver=GivenPmfs())
+        return engine if self.indicators is None else given_indicators(engine)
+
+
+def given_indicators(engine: CPU) -> GivenIndicators:
+    """The same engine, for whose indicators nothing is to be done."""
+    return GivenIndicators(**{field.name: getattr(engine, field.name) for field in fields(CPU)})
+
+
+def given_start(observations: Observations, given: Given, n_events: int) -> Descent:
+    """The given side, with uniform PMFs or empty sets on the other."""
+    if given.pmf is not None:
+        return Descent(given.pmf, np.zeros(observations.n_items, dtype=np.uint64))
+    uniform = np.full((observations.n_users, n_events), 1.0 / n_events)
+    indicators = np.asarray(given.indicators)
+    if not np.isin(indicators, (0, 1)).all():
+        raise ValueError(
+            "The given indicators must be zeros and ones: round them, or let "
+            "eventspace.baselines.HypercubeModel, whose indicators are numbers, be fitted to them."
+        )
+    return Descent(uniform, pack(indicators > 0.5)[:, 0])
+
+
+def read_given(observations: Observations, pmf: Any, indicators: Any, n_events: int) -> Given:
+    """Given PMFs or indicators, for the users or items of a table.
+
+    Tables with ids are read by them and may have more; the rows of an array are in the order of
+    the observations.
+    """
+    if pmf is not None and indicators is not None:
+        raise ValueError(
+            "pmf and indicators are both given, so that there is nothing to learn: give one. "
+            "(KolmogorovModel.from_parts makes a model of PMFs and sets.)"
+        )
+    given = Given(
+        None if pmf is None else _part(pmf, observations.user_ids, "pmf", n_events),
+        None
+        if indicators is None
+        else _part(indicators, observations.item_ids, "indicators", n_events),
+    )
+    if given.pmf is not None:
+        check_pmf(given.pmf, observations.user_ids)
+    if (
+        given.indicators is not None
+        and not ((given.indicators >= 0) & (given.indicators <= 1)).all()
+    ):
+        raise ValueError("The given indicators must be numbers from 0 to 1.")
+    return given
+
+
+def as_rows(data: Any, ids: Ids) -> Any:
+    """The table; its numbers alone where it has a row an id and no labels of its own."""
+    if hasattr(data, "toarray"):  # sparse
+        return data.toarray()
+    plain = isinstance(data, pd.DataFrame) and data.index.equals(pd.RangeIndex(len(ids)))
+    return data.to_numpy() if plain and len(data.columns) else data
+
+
+def _part(data: Any, ids: Ids, what: str, n_events: int) -> Floats:
+    values = read_attributes(as_rows(data, ids), ids, what).values
+    if values.shape[1] != n_events:
+        raise ValueError(
+            f"The given {what} have {values.shape[1]} events, but n_events={n_events}: "
+            f"set n_events={values.shape[1]}."
+        )
+    bare = np.isnan(values).any(axis=1)
+    if bare.any():
+        raise ValueError(
+            f"The given {what} lack {bare.sum():,} of {len(ids):,} rows, or a number in them: the "
+            f"first is that of {shown(ids[int(np.argmax(bare))])}. Leave these out of the table."
+        )
+    return values

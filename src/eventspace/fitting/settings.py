@@ -1,0 +1,81 @@
+"""The settings of an estimator, checked: what is allowed, and the engine that they ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eventspace import indicators, pmf
+from eventspace._base.checks import check_choice, check_number, check_whole, is_whole
+from eventspace._base.codes import WORD
+from eventspace.engines.cpu import CPU, count_threads
+from eventspace.fitting.constraints import Shared
+
+PRIORS = ("mean", "zero")
+INDICATORS = ("free", "shared", "one-hot")
+
+
+def checked_engine(model: Any) -> CPU:
+    """The engine for a model's parameters; a bad one is refused with what is allowed."""
+    check_settings(model)
+    kind = Shared if model.indicators == "shared" else CPU
+    return kind(
+        indicator_solver(model),
+        _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS),
+        float(model.indicator_penalty),
+        float(model.pmf_penalty),
+        checked_threads(model),
+    )
+
+
+def check_settings(model: Any, most_events: int = WORD) -> None:
+    """Refuse a bad parameter of a model."""
+    check_whole("n_events", model.n_events, 1, most_events)
+    check_whole("n_iter", model.n_iter, 1)
+    if model.n_init != "auto" and not (is_whole(model.n_init) and model.n_init >= 1):
+        raise ValueError(f"n_init={model.n_init!r} must be 'auto' or a whole number of at least 1.")
+    check_number("pmf_penalty", model.pmf_penalty)
+    check_number("indicator_penalty", model.indicator_penalty)
+    check_number("tol", model.tol)
+    check_choice("pmf_prior", model.pmf_prior, PRIORS)
+    if not isinstance(model.indicators, str):
+        raise TypeError(
+            f"indicators is a {type(model.indicators).__name__}, but it says what sets may be: "
+            "'free', 'shared' or 'one-hot'. Given sets belong to fit(table, indicators=...)."
+        )
+    check_choice("indicators", model.indicators, INDICATORS)
+    indicator_solver(model)
+    _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS)
+    checked_threads(model)
+
+
+def check_allowed(kind: str, indicators: Any) -> None:
+    """Refuse given sets that are not of the kind that a model asks for."""
+    one = (indicators.sum(axis=1) == 1).all() if kind == "one-hot" else True
+    same = (indicators == indicators[0]).all() if kind == "shared" else True
+    if not (one and same):
+        raise ValueError(
+            f"The given indicators are not {kind}, which the model asks for: leave indicators at "
+            "'free'."
+        )
+
+
+def checked_threads(model: Any) -> int:
+    """The number of threads that a model's ``n_jobs`` asks for."""
+    n_jobs = 1 if model.n_jobs is None else model.n_jobs  # None is one, as in scikit-learn
+    if not is_whole(n_jobs) or n_jobs == 0:
+        raise ValueError(f"n_jobs={n_jobs!r} must be a whole number above 0, or -1 for all cores.")
+    return count_threads(int(n_jobs))
+
+
+def indicator_solver(model: Any) -> Any:
+    """The solver of a model's indicator step."""
+    solver = _solver("indicator_solver", model.indicator_solver, indicators.SOLVERS)
+    return indicators.OneHot() if model.indicators == "one-hot" else solver
+
+
+def _solver(name: str, value: Any, solvers: dict[str, Any]) -> Any:
+    """A solver by name, or one that the caller has set up."""
+    if isinstance(value, tuple(solvers.values())):
+        return value
+    check_choice(name, value, solvers)
+    return solvers[value]()

@@ -1,0 +1,1 @@
+"""What sets of events mean: inclusion, order, algebra, explanations, labels."""

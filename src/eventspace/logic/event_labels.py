@@ -1,0 +1,158 @@
+"""What an elementary event is like: the items, or their tags, that tell it from the others.
+
+All good films come true in most events, so that sets alone say little. What separates an event is
+how the ratings of an item rise with the mass that its raters give to the event, beyond what the
+means of items and users explain: the t-statistic of that slope, kept where the set agrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from eventspace._base.codes import unpack
+from eventspace._base.jit import njit
+from eventspace._base.printable import encoded
+from eventspace.data.readers.frames import data_frame
+from eventspace.logic.space import Space
+from eventspace.rules.evidence import deviations
+from eventspace.rules.measures import SHRINKAGE
+
+Floats = NDArray[np.float64]
+
+LABELS = 2, 1  # how many likes and dislikes make a label
+SIGNIFICANT = 1.0  # the least t-statistic that is worth a word
+
+
+@dataclass(frozen=True, eq=False)
+class Characters:
+    """The character of each event of a space, in items or in the tags that the caller gives them.
+
+    ``tags`` maps items to a tag, to some, or to text such as "Drama|War".
+    """
+
+    space: Space
+    tags: Any = None
+
+    @cached_property
+    def slopes(self) -> Floats:
+        """Items x events: t-statistics of how ratings rise with the event's mass."""
+        seen = self.space.observations
+        slopes = np.zeros((seen.n_items, self.space.n_events))
+        _slopes(*seen.by_item[:2], deviations(seen).by_item.value, self.space.pmf, slopes)
+        return slopes
+
+    @cached_property
+    def _distinctions(self) -> tuple[list[Hashable], Floats]:
+        """Names of items or of tags, and how much each distinguishes each event, 0 if hardly."""
+        ids, inside = self.space.observations.item_ids, unpack(self.space.sets, self.space.n_events)
+        if self.tags is None:
+            told = np.abs(self.slopes) > SIGNIFICANT
+            agreeing = told & (inside == (self.slopes > 0))
+            known = self.space.ratings / (self.space.ratings + SHRINKAGE)
+            return list(ids), np.where(agreeing, self.slopes * known[:, None], 0.0)
+        members: dict[Hashable, list[int]] = {}
+        tags = dict(self.tags.items())
+        for position in np.flatnonzero(self.space.ratings).tolist():
+            for tag in _tags_of(tags.get(ids[position])):
+                members.setdefault(tag, []).append(position)
+        sums = [
+            self.slopes[tagged].sum(axis=0) / np.sqrt(len(tagged)) for tagged in members.values()
+        ]
+        distinctions = np.reshape(sums, (len(members), self.space.n_events))
+        return list(members), np.where(np.abs(distinctions) > SIGNIFICANT, distinctions, 0.0)
+
+    def likes(self, event: int, n: int) -> list[Hashable]:
+        """The n items or tags that the event likes most, in comparison."""
+        return self._first(event, n, 1.0)
+
+    def dislikes(self, event: int, n: int) -> list[Hashable]:
+        """The n items or tags that it dislikes most."""
+        return self._first(event, n, -1.0)
+
+    def _first(self, event: int, n: int, sign: float) -> list[Hashable]:
+        names, distinctions = self._distinctions
+        value = sign * distinctions[:, event]
+        best = np.argsort(-value, kind="stable")[:n]
+        return [names[k] for k in best if value[k] > 0]
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """A few words for each event; look-alikes also say what tells them apart."""
+        short = [self._short(d) for d in range(self.space.n_events)]
+        return [
+            label
+            + self._apart(d, [e for e, other in enumerate(short) if other == label and e != d])
+            for d, label in enumerate(short)
+        ]
+
+    def _short(self, event: int) -> str:
+        likes, dislikes = self.likes(event, LABELS[0]), self.dislikes(event, LABELS[1])
+        parts = [", ".join(map(str, likes))] if likes else []
+        parts += ["not " + ", ".join(map(str, dislikes))] if dislikes else []
+        return "; ".join(parts) or "like the average"
+
+    def _apart(self, event: int, alike: list[int]) -> str:
+        """The best-known item that the event has and those like it lack, or the other way round."""
+        if not alike:
+            return ""
+        inside, ratings = unpack(self.space.sets, self.space.n_events), self.space.ratings
+        for word, own in (("with", True), ("without", False)):
+            apart = (inside[:, event] == own) & (inside[:, alike] != own).all(axis=1)
+            if (apart & (ratings > 0)).any():
+                item = self.space.observations.item_ids[int(np.argmax(np.where(apart, ratings, 0)))]
+                return f"; {word} {item}"
+        return ""
+
+    def table(self, n: int = 5) -> Any:
+        """A row an event: mass, how many items come true in it, label, its n most telling."""
+        space = self.space
+        events = range(space.n_events)
+        columns = {
+            "event": np.arange(space.n_events),
+            "mass": space.mass,
+            "items": unpack(space.codes[space.ratings > 0], space.n_events).sum(axis=0),
+            "label": self.labels,
+            "likes": [self.likes(d, n) for d in events],
+            "dislikes": [self.dislikes(d, n) for d in events],
+        }
+        return data_frame(columns, space.observations.library)
+
+
+def _tags_of(value: Any) -> list[Hashable]:
+    """The tags in a value: text is split at "|", what is missing has none."""
+    if isinstance(value, str):
+        return [tag.strip() for tag in encoded(value).decode().split("|") if tag.strip()]
+    if isinstance(value, Iterable):
+        return [tag for part in value for tag in _tags_of(part)]
+    return [] if pd.isna(value) else [value]
+
+
+@njit(cache=True, nogil=True)
+def _slopes(ptr: Any, users: Any, deviation: Any, pmf: Any, slopes: Any) -> None:
+    n_events = pmf.shape[1]
+    variance = 0.0
+    for k in range(deviation.size):
+        variance += deviation[k] * deviation[k] / deviation.size
+    mass, square, product = np.empty(n_events), np.empty(n_events), np.empty(n_events)
+    for i in range(ptr.size - 1):
+        n, total = ptr[i + 1] - ptr[i], 0.0
+        for d in range(n_events):
+            mass[d] = square[d] = product[d] = 0.0
+        for k in range(ptr[i], ptr[i + 1]):
+            total += deviation[k]
+            for d in range(n_events):
+                theta = pmf[users[k], d]
+                mass[d] += theta
+                square[d] += theta * theta
+                product[d] += theta * deviation[k]
+        for d in range(n_events):
+            spread = (square[d] - mass[d] * mass[d] / max(n, 1)) * variance
+            if spread > 1e-12:
+                slopes[i, d] = (product[d] - mass[d] * total / n) / np.sqrt(spread)

@@ -1,0 +1,183 @@
+"""Why a prediction is what it is: the events that carry it, the rules nearby, the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.codes import inside, masses, unpack
+from eventspace._base.printable import printable
+from eventspace.data.readers.frames import data_frame
+from eventspace.logic.event_labels import Characters
+from eventspace.logic.space import Space
+
+Floats = NDArray[np.float64]
+Positions = NDArray[np.int64]
+
+SHOWN = 4  # events of a side, and
+SHOWN_RULES = 3  # rules of a kind, that the text names
+KINDS = ("equivalent", "implies", "implied")
+TEXTS = {
+    "equivalent": "{other} is equivalent to it",
+    "implies": "{other} implies it: at least {p:.1%}",
+    "implied": "it implies {other}: at most {p:.1%}",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """A prediction and its reasons: prints as text, and has them as tables and numbers."""
+
+    characters: Characters
+    user_at: int
+    item_at: int
+
+    @classmethod
+    def of(cls, characters: Characters, user: Hashable, item: Hashable) -> Explanation:
+        """That of a user and an item by their ids."""
+        return cls(characters, characters.space.user(user), characters.space.item(item))
+
+    @property
+    def _space(self) -> Space:
+        return self.characters.space
+
+    @property
+    def _pmf(self) -> Floats:
+        return np.asarray(self._space.pmf[self.user_at])
+
+    @cached_property
+    def _comes_true(self) -> NDArray[np.bool_]:
+        return np.asarray(unpack(self._space.codes[[self.item_at]], self._space.n_events)[0])
+
+    @property
+    def probability(self) -> float:
+        """What is predicted: the user's mass of the events in which the item comes true."""
+        return float(self._pmf @ self._comes_true)
+
+    @property
+    def population(self) -> float:
+        """The same for the population."""
+        return float(self._space.mass @ self._comes_true)
+
+    @property
+    def value(self) -> float:
+        """The prediction in the unit of the table."""
+        return float(self._space.observations.from_unit(self.probability))
+
+    @property
+    def user_ratings(self) -> int:
+        """How many ratings the user has given."""
+        return len(self._ratings)
+
+    @property
+    def item_ratings(self) -> int:
+        """How many ratings the item has."""
+        return int(self._space.ratings[self.item_at])
+
+    @cached_property
+    def events(self) -> Any:
+        """A row an event: the user's mass of it, the population's, whether the item comes true."""
+        heaviest = self._heaviest
+        columns = {
+            "event": heaviest,
+            "mass": self._pmf[heaviest],
+            "population": self._space.mass[heaviest],
+            "comes_true": self._comes_true[heaviest],
+            "label": [self.characters.labels[d] for d in heaviest],
+        }
+        return data_frame(columns, self._space.observations.library)
+
+    @cached_property
+    def rules(self) -> Any:
+        """The rules that link the item to what the user has rated, the nearest first.
+
+        What implies the item bounds its probability from below, what it implies from above.
+        """
+        kinds, others = self._rules
+        ids, own = self._space.observations.item_ids, self._ratings
+        columns = {
+            "other_item": ids.values[others],
+            "kind": np.array(KINDS, dtype=object)[kinds],
+            "value": np.array([own[int(other)] for other in others], dtype=np.float64),
+            "probability": unpack(self._space.codes[others], self._space.n_events) @ self._pmf,
+            "ratings": self._space.ratings[others],
+        }
+        return data_frame(columns, self._space.observations.library)
+
+    @cached_property
+    def _heaviest(self) -> Positions:
+        return np.argsort(-self._pmf, kind="stable")
+
+    @cached_property
+    def _ratings(self) -> dict[int, float]:
+        """What the user has rated, and how, in the unit of the table."""
+        seen, u = self._space.observations, self.user_at
+        own = slice(seen.by_user.ptr[u], seen.by_user.ptr[u + 1])
+        values = seen.from_unit(seen.by_user.value[own])
+        return dict(zip(seen.by_user.index[own].tolist(), values.tolist(), strict=True))
+
+    @cached_property
+    def _rules(self) -> tuple[Positions, Positions]:
+        """Numbers of KINDS, and the other items; sets that are empty or full say nothing."""
+        space, item = self._space, self.item_at
+        others = np.array([other for other in self._ratings if other != item], dtype=np.int64)
+        sets, code = space.sets[others], space.sets[item]
+        implies, implied = inside(sets, code), inside(code, sets)
+        distance = masses(sets ^ code, space.mass)
+        kinds = np.where(implies & implied, 0, np.where(implies, 1, 2))
+        telling = sets.any(axis=1) & (sets != space.occurring).any(axis=1)
+        order = np.lexsort((-space.ratings[others], distance, kinds))
+        order = order[(telling & (implies | implied))[order]]
+        return kinds[order], others[order]
+
+    def __str__(self) -> str:
+        seen = self._space.observations
+        user, item = seen.user_ids[self.user_at], seen.item_ids[self.item_at]
+        who = user if isinstance(user, str) else f"user {user}"
+        lo, hi = seen.scale
+        unit = f", or {self.value:.2f} on the scale from {lo:g} to {hi:g}"
+        lines = [
+            f"{who} and {item}: {self.probability:.1%}{'' if (lo, hi) == (0, 1) else unit}. "
+            f"In the population: {self.population:.1%}.",
+            *self._lines_of_events("It comes true in these events", f" of {who}'s mass", True),
+            *self._lines_of_events("It does not in these", "", False),
+            *self._lines_of_rules(who),
+            f"Evidence: {self.user_ratings:,} rating{'s' * (self.user_ratings != 1)} by {who}, "
+            f"{self.item_ratings:,} of {item}",
+        ]
+        own = self._ratings.get(self.item_at)
+        lines[-1] += "." if own is None else f"; {who} gave it {own:g}."
+        return printable("\n".join(lines), own="\n")
+
+    __repr__ = __str__
+
+    def _lines_of_events(self, title: str, whose: str, comes_true: bool) -> list[str]:
+        side = self._heaviest[self._comes_true[self._heaviest] == comes_true]
+        if not side.size:
+            return []
+        mass, population = self._pmf, self._space.mass
+        lines = [
+            f"  {mass[d]:>6.1%}  event {d}, {population[d]:.1%} of the population: "
+            f"{self.characters.labels[d]}"
+            for d in side[:SHOWN]
+        ]
+        rest = side[SHOWN:]
+        lines += [f"  {mass[rest].sum():>6.1%}  {len(rest)} more"] if rest.size else []
+        return [f"{title} ({mass[side].sum():.1%}{whose}):", *lines]
+
+    def _lines_of_rules(self, who: str) -> list[str]:
+        kinds, others = self._rules
+        ids = self._space.observations.item_ids
+        p = unpack(self._space.codes[others], self._space.n_events) @ self._pmf
+        lines = [
+            f"  {TEXTS[name].format(other=ids[others[k]], p=p[k])}"
+            f" ({who} gave it {self._ratings[int(others[k])]:g})"
+            for number, name in enumerate(KINDS)
+            for k in np.flatnonzero(kinds == number)[:SHOWN_RULES].tolist()
+        ]
+        return [f"Rules to what {who} has rated:", *lines] if lines else []

@@ -1,0 +1,181 @@
+"""What a table of ratings says of two items: who rated both, and how the ratings agree."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.checks import is_real
+from eventspace._base.jit import njit
+from eventspace.data.entries import Entries
+from eventspace.data.observations import Observations
+
+Floats = NDArray[np.float64]
+
+DAMPING = 5.0  # a mean of few ratings is drawn to zero as by this many
+
+
+class Comparison(NamedTuple):
+    """Sums over the users who rated both of two items, one fixed and the other each of some."""
+
+    both: Floats  # they are so many
+    le: Floats  # the fixed one has at most the other's value
+    ge: Floats  # the other has at most the fixed one's
+    like: Floats  # the fixed one is liked
+    like_other: Floats  # the other is liked
+    like_both: Floats  # both are
+    product: Floats  # of the two deviations from what the means say
+    square: Floats  # of the fixed one's
+    square_other: Floats  # of the other's
+
+    def swapped(self) -> Comparison:
+        """The same, with the other one fixed."""
+        return Comparison(
+            self.both,
+            self.ge,
+            self.le,
+            self.like_other,
+            self.like,
+            self.like_both,
+            self.product,
+            self.square_other,
+            self.square,
+        )
+
+    @property
+    def correlation(self) -> Floats:
+        """How far users agree on the two beyond what the means say; 0 where nothing varies."""
+        scale = np.sqrt(self.square * self.square_other)
+        correlation = np.zeros(len(scale))
+        np.divide(self.product, scale, out=correlation, where=scale > 0)
+        return correlation
+
+
+class Evidence:
+    """The ratings of a table, one item against others: O(ratings of the item's raters)."""
+
+    def __init__(self, observations: Observations, liked_from: float) -> None:
+        """``liked_from`` is the least value that is a like, in the unit of the table."""
+        threshold = np.float32(observations.to_unit(liked_from))
+        deviation = deviations(observations)
+        self._by_user = _facts(observations.by_user, deviation.by_user, threshold)
+        self._by_item = _facts(observations.by_item, deviation.by_item, threshold)
+        self._slot = np.full(observations.n_items, -1, dtype=np.int64)
+
+    def compare(self, item: int, others: NDArray[np.int64]) -> Comparison:
+        """The ratings of an item with those of each of some others."""
+        sums = np.zeros((len(others), len(Comparison._fields)))
+        self._slot[others] = np.arange(len(others))
+        _compare(item, *self._by_item, *self._by_user, self._slot, sums)
+        self._slot[others] = -1
+        return Comparison(*sums.T)
+
+    def compare_pairs(self, items: NDArray[np.int64], others: NDArray[np.int64]) -> Comparison:
+        """The ratings of each of some pairs."""
+        sums = np.zeros((len(items), len(Comparison._fields)))
+        order = np.argsort(items, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(items[order])) + 1):
+            if rows.size:
+                sums[rows] = np.transpose(self.compare(int(items[rows[0]]), others[rows]))
+        return Comparison(*sums.T)
+
+
+def liked_from(seen: Observations, like: Any) -> float:
+    """The least value that is a like: as said, or the least observed one above the mean."""
+    if like is None:
+        value = seen.by_user.value
+        above = value[value > value.mean(dtype=np.float64)]
+        return float(seen.from_unit(above.min())) if above.size else math.inf
+    if not is_real(like) or math.isnan(like):
+        raise ValueError(f"like={like!r} must be a number, in the unit of the table.")
+    return float(like)
+
+
+def held_out_evidence(X: Any, trained: Observations, like: float) -> Evidence:
+    """The evidence of a table with the items, and in the unit, of the training data."""
+    known = trained.item_ids
+    if isinstance(X, str) and known.positions([X])[0] >= 0:
+        raise ValueError(f"{X!r} is an item, not a table: rules(item={X!r}) gives its rules.")
+    table = Observations.of(X, items=known)
+    if not np.diff(table.by_item.ptr)[: len(known)].any():
+        raise ValueError("None of the items of the table is one of the model's.")
+    if table.scale[1] < like:
+        warnings.warn(
+            f"nothing in the table reaches {like:g}, from which on a value counts as a like: "
+            "is it in the unit of the training data?",
+            stacklevel=4,
+        )
+    return Evidence(table, like)
+
+
+class Deviations(NamedTuple):
+    """The observations in both orders, the values over what the means explain."""
+
+    by_user: Entries
+    by_item: Entries
+
+
+def deviations(observations: Observations) -> Deviations:
+    """Each value less the mean, the item's and the user's damped deviation from it."""
+    by_user, by_item = observations.by_user, observations.by_item
+    mean = float(by_user.value.mean(dtype=np.float64))
+    item_mean = _damped_means(by_item, np.zeros(observations.n_users), mean)
+    user_mean = _damped_means(by_user, item_mean, mean)
+    return Deviations(
+        by_user._replace(value=_less(by_user, user_mean, item_mean, mean)),
+        by_item._replace(value=_less(by_item, item_mean, user_mean, mean)),
+    )
+
+
+def _damped_means(entries: Entries, of_other: Floats, mean: float) -> Floats:
+    """Each row's mean, over what the mean of all and the others' means explain."""
+    sizes = np.diff(entries.ptr)
+    rest = entries.value - mean - of_other[entries.index]
+    sums = np.bincount(np.repeat(np.arange(len(sizes)), sizes), rest, len(sizes))
+    return np.asarray(sums / (sizes + DAMPING))
+
+
+def _less(entries: Entries, of_row: Floats, of_other: Floats, mean: float) -> NDArray[np.float32]:
+    of_rows = np.repeat(of_row, np.diff(entries.ptr))
+    return (entries.value - mean - of_rows - of_other[entries.index]).astype(np.float32)
+
+
+def _facts(entries: Entries, deviation: Entries, threshold: np.float32) -> tuple[Any, Any, Any]:
+    """(ptr, index, facts): of each entry its value, whether it is a like, its deviation."""
+    value = entries.value
+    return entries.ptr, entries.index, np.column_stack([value, value >= threshold, deviation.value])
+
+
+@njit(cache=True, nogil=True)
+def _compare(
+    item: int,
+    item_ptr: Any,
+    item_user: Any,
+    item_facts: Any,
+    user_ptr: Any,
+    user_item: Any,
+    user_facts: Any,
+    slot: Any,
+    sums: Any,
+) -> None:
+    for k in range(item_ptr[item], item_ptr[item + 1]):
+        value, like, deviation = item_facts[k, 0], item_facts[k, 1], np.float64(item_facts[k, 2])
+        for m in range(user_ptr[item_user[k]], user_ptr[item_user[k] + 1]):
+            at = slot[user_item[m]]
+            if at < 0:
+                continue
+            other_value, other_like = user_facts[m, 0], user_facts[m, 1]
+            other_deviation = np.float64(user_facts[m, 2])
+            sums[at, 0] += 1.0
+            sums[at, 1] += value <= other_value
+            sums[at, 2] += other_value <= value
+            sums[at, 3] += like
+            sums[at, 4] += other_like
+            sums[at, 5] += like * other_like
+            sums[at, 6] += deviation * other_deviation
+            sums[at, 7] += deviation * deviation
+            sums[at, 8] += other_deviation * other_deviation

@@ -1,0 +1,120 @@
+"""New users and items in a draw that is there already: drawn given all that it says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace.data.newcomers import News
+from eventspace.sampling.chain import NOISE_SHAPE, Chain, Laws, spread
+from eventspace.sampling.draw_indicators import draw_indicators
+from eventspace.sampling.draw_pmfs import draw_pmfs, draw_precisions
+from eventspace.sampling.inclinations import Inclinations
+from eventspace.sampling.priors import (
+    as_normal,
+    log_dirichlet,
+    log_likelihood_of_bits,
+    log_of,
+    pseudo_counts,
+    tilted,
+)
+
+Floats = NDArray[np.float64]
+
+PRIOR_STEPS = 10  # of the regressions of the bits, from zero: few are left to go
+SWEEPS = 40  # over the new users, then over the new items
+
+
+@dataclass
+class Folding(Chain):
+    """A chain on all observations in which what was known stays as it is."""
+
+    new: News = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._rated_users[self.new.n_users :] = False
+        self._rated_items[self.new.items] = False
+
+        # what a new item is like is not known yet: like the mean, it speaks for no event
+        self.indicators[self.new.items] = self.indicators[self._rated_items].mean(axis=0)
+
+    def know(self, precision: Floats, laws: Laws) -> None:
+        """Take over the precision of the known users, and what all have in common."""
+        first = self.new.n_users
+        self.precision[:first] = precision
+        self.noise_rate = NOISE_SHAPE / float(precision[self._rated_users[:first]].mean())
+        self.user_inclinations.variance = laws.user_variance
+        self.item_inclinations.variance = laws.item_variance
+
+    def draw_users(self) -> None:
+        """The new users, who have rated known items."""
+        first = self.new.n_users
+        if first == len(self.pmf):
+            return
+        by_user = self.new.entries.by_user.rows(first)
+        pmf, precision, seeds = self.pmf[first:], self.precision[first:], self._user_seeds[first:]
+        n_rated, n_events = np.diff(by_user.ptr).astype(float), pmf.shape[1]
+        centres, towards = self.centres_and_lean()
+        centres = centres[first:]
+        pmf[:] = centres / centres.sum(axis=1, keepdims=True)
+        A_start, b_start = as_normal(self.concentration, pmf)
+        precise, variance = NOISE_SHAPE / self.noise_rate, self.user_inclinations.variance
+
+        def step(rows: slice, Q: Floats, r: Floats, energy: Floats) -> None:
+            theta, of = pmf[rows], seeds[rows]
+            if len(Q) < len(theta):  # a full table has one Q for all
+                Q = np.repeat(Q, len(theta), axis=0)
+            self.engine.pmf_solver(precise * Q + A_start, precise * r + b_start[rows], theta)
+            theta[:] = spread(theta)
+            inclined = Inclinations.none(len(theta), n_events, variance)
+
+            def counts(x: Floats) -> Floats:
+                return pseudo_counts(self.concentration, tilted(centres[rows], x, towards))
+
+            def log_likelihood(x: Floats) -> Floats:
+                return log_dirichlet(counts(x), log_of(theta))
+
+            for _ in range(SWEEPS):
+                tau = draw_precisions(
+                    Q, r, energy, n_rated[rows], theta, NOISE_SHAPE, self.noise_rate, of
+                )
+                inclined.draw(log_likelihood, self.rng)
+                expected = counts(inclined.of_each)
+                draw_pmfs(Q * tau[:, None, None], r * tau[:, None], expected, theta, of)
+            precision[rows] = tau
+
+        self.engine.each_chunk(by_user, self.indicators, step)
+
+    def new_log_odds(self) -> Floats:
+        """What is expected of the bits of the new items, if they are inclined to nothing."""
+        if not self.new.items.size:
+            return np.empty((0, self.pmf.shape[1]))
+        X = self._item_features()
+        for _ in range(PRIOR_STEPS):
+            self._learn_items(X)
+        return self._item_prior.expected(X)[self.new.items]
+
+    def draw_items(self, log_odds: Floats) -> None:
+        """The new items, which known users have rated, given what is expected of their bits."""
+        if not self.new.items.size:
+            return
+        by_item = self.new.entries.by_item.taken(self.new.items)
+        weight = self.precision[by_item.index].astype(np.float32)
+        if by_item.weight.size:
+            weight *= by_item.weight
+        bits, seeds = (log_odds > 0).astype(np.float64), self._item_seeds[self.new.items]
+        variance = self.item_inclinations.variance
+
+        def step(rows: slice, S: Floats, v: Floats, energy: Floats) -> None:
+            v += log_odds[rows]
+            psi, inclined = bits[rows], Inclinations.none(len(v), v.shape[1], variance)
+            for _ in range(SWEEPS):
+                draw_indicators(S, v + inclined.of_each[:, None], psi, seeds[rows])
+                inclined.draw(partial(log_likelihood_of_bits, psi, log_odds[rows]), self.rng)
+
+        self.engine.each_chunk(by_item._replace(weight=weight), self.pmf, step)
+        self.indicators[self.new.items] = bits

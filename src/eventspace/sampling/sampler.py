@@ -1,0 +1,134 @@
+"""Several chains at a time, each from a descent of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.codes import Codes, pack, unpack
+from eventspace._base.threads import run_together
+from eventspace.data.observations import Observations
+from eventspace.engines.cpu import CPU
+from eventspace.fitted.prediction import dot_products, squared_error
+from eventspace.fitting.descent import descend, random_start
+from eventspace.indicators import Local
+from eventspace.pmf import Pairwise
+from eventspace.sampling.chain import Chain, Laws, spread
+from eventspace.sampling.priors import features, incidence, pmf_centres
+from eventspace.sampling.weighing import Joint, Weighed
+
+Floats = NDArray[np.float64]
+Bits = NDArray[np.bool_]
+
+START_PENALTIES = (30.0, 10.0, 3.0)  # down which the descents go that chains start from
+START_ITERATIONS = 5  # at each of them
+START_SOLVER = Local(3)
+WATCHED = 200  # observed entries whose predictions the diagnostics follow
+
+
+class Draws(NamedTuple):
+    """What is kept of a chain."""
+
+    pmf: list[Floats]
+    codes: list[Codes]
+    precision: list[Floats]
+    laws: list[Laws]
+    cost: list[float]  # after each sweep from the warm-up on: the squared error
+    watched: list[Floats]  # predictions of some entries, likewise
+
+
+def mean_laws(chains: list[Draws]) -> Laws:
+    """What all draws have in common, in the mean."""
+    return Laws(*np.mean([laws for chain in chains for laws in chain.laws], axis=0).tolist())
+
+
+@dataclass
+class Sampler:
+    """Chains of models with so many events, on so many threads."""
+
+    n_events: int
+    concentration: float | None  # None: drawn along
+    informed: bool
+    user_attributes: Floats
+    item_attributes: Floats
+    n_threads: int
+    show: bool | None  # a progress bar
+
+    def sample(
+        self,
+        observations: Observations,
+        rngs: list[np.random.Generator],
+        n_warmup: int,
+        n_draws: int,
+        each: int,
+    ) -> list[Draws]:
+        """A chain for each generator; of its draws one in ``each`` is kept."""
+        found = [Draws([], [], [], [], [], []) for _ in rngs]
+        u, i, p = observations.coo()
+        at = np.linspace(0, len(p) - 1, min(WATCHED, len(p))).astype(np.int64)
+
+        def sweeps(k: int) -> Iterator[int]:
+            draws = found[k]
+            chain = self._start(observations, rngs[k])
+            for sweep in range(n_warmup + n_draws):
+                chain.sweep()
+                drawn = sweep - n_warmup
+                if drawn >= 0:
+                    draws.cost.append(squared_error(observations, chain.pmf, chain.indicators))
+                    draws.watched.append(dot_products(chain.pmf, chain.indicators, u[at], i[at]))
+                    if (n_draws - 1 - drawn) % each == 0:
+                        draws.pmf.append(chain.pmf.copy())
+                        draws.codes.append(pack(chain.indicators > 0.5)[:, 0])
+                        draws.precision.append(chain.precision.copy())
+                        draws.laws.append(chain.laws)
+                yield sweep + 1
+
+        chains = [sweeps(k) for k in range(len(rngs))]
+        run_together("sweeps", chains, n_warmup + n_draws, self.n_threads, self.show)
+        return found
+
+    def weigh(
+        self, observations: Observations, chains: list[Draws], bits: list[list[Bits]]
+    ) -> tuple[Weighed, Floats]:
+        """PMFs over the events of all these chains, and the covariance of their law."""
+        by_user, n_items = observations.by_user, observations.n_items
+        chances = np.hstack([np.mean(drawn, axis=0) for drawn in bits])
+        theta = np.hstack([np.mean(chain.pmf, axis=0) for chain in chains]) / len(chains)
+        variance = np.mean([1.0 / tau for chain in chains for tau in chain.precision], axis=0)
+        rated, Z = np.diff(by_user.ptr) > 0, np.ones((len(theta), 1))
+        if self.informed:
+            Z = features(incidence(by_user, n_items), chances, self.user_attributes)
+        joint = Joint(by_user, chances, self.n_threads, self.show)
+        return joint.learn(theta, 1.0 / variance, lambda now: pmf_centres(Z, now, rated))
+
+    def _start(self, observations: Observations, rng: np.random.Generator) -> Chain:
+        descent = random_start(observations, self.n_events, rng)
+        for penalty in START_PENALTIES:
+            engine = CPU(START_SOLVER, Pairwise(), 0.0, penalty)
+            descent = descend(
+                descent,
+                observations,
+                engine,
+                prior="mean",
+                n_iter=START_ITERATIONS,
+                tol=0.0,
+                rng=rng,
+                on_iteration=lambda now: None,
+            )
+        bits = unpack(descent.codes[:, None], self.n_events).astype(np.float64)
+        pmf = spread(descent.pmf)
+        return Chain(
+            observations,
+            engine,
+            pmf,
+            bits,
+            self.concentration,
+            self.informed,
+            rng,
+            self.user_attributes,
+            self.item_attributes,
+        )

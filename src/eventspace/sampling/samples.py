@@ -1,0 +1,54 @@
+"""What a posterior keeps of its chains: samples, each a draw of one, or of several together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.codes import unpack
+from eventspace.data.observations import Observations
+from eventspace.sampling.sampler import Bits, Draws, Sampler
+from eventspace.sampling.weighing import together
+
+Floats = NDArray[np.float64]
+
+
+class Kept(NamedTuple):
+    """Samples, and what is known of the users besides."""
+
+    pmfs: list[Floats]  # of each sample: users x events
+    bits: list[Bits]  # items x events
+    n_together: int  # chains
+    variance: Floats  # of each user's noise
+    left_open: Floats  # of each user: variance of the chances that the ratings leave open
+    covariance: Floats  # of each group of chains: that of the PMFs over their events
+
+
+def keep(chains: list[Draws], observations: Observations, sampler: Sampler, *, weigh: bool) -> Kept:
+    """The draws of all chains; of those that are weighed, samples share their PMFs."""
+    bits = [[unpack(drawn[:, None], sampler.n_events) for drawn in c.codes] for c in chains]
+    weigh &= len(bits[0]) > 1  # of one draw nobody knows how sure its bits are
+    n_together = together(len(chains), sampler.n_events, observations.by_user) if weigh else 1
+    if n_together == 1:
+        return Kept(
+            [pmf for chain in chains for pmf in chain.pmf],
+            [drawn for of_chain in bits for drawn in of_chain],
+            1,
+            np.mean([1.0 / tau for chain in chains for tau in chain.precision], axis=0),
+            np.zeros(observations.n_users),
+            np.empty((0, 0, 0)),
+        )
+    starts = range(0, len(chains), n_together)
+    groups = [slice(start, start + n_together) for start in starts]
+    found = [sampler.weigh(observations, chains[group], bits[group]) for group in groups]
+    weighed, covariances = zip(*found, strict=True)
+    return Kept(
+        [users.pmf for _ in bits[0] for users in weighed],
+        [np.hstack(drawn[group]) for drawn in zip(*bits, strict=True) for group in groups],
+        n_together,
+        np.mean([1.0 / users.precision for users in weighed], axis=0),
+        np.mean([users.variance for users in weighed], axis=0),
+        np.array(covariances),
+    )

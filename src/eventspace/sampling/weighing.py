@@ -1,0 +1,185 @@
+"""PMFs over the events of several chains at once: each user weighs all of them.
+
+Every chain finds events of its own, and a mean of chains believes them all alike, for every user.
+Here the events of several chains are those of one model. A bit of item i has the chance psi_id with
+which the draws of its chain have it; theta_u has a normal law around its centre, with a covariance
+that is learnt, and p_ui noise of precision tau_u, which is learnt too: by EM, in closed forms. What
+this law expects of theta_u may have some negative mass. Kept is the PMF whose predictions are the
+nearest to its own, over all items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from eventspace._base.threads import one_blas_thread, run_together
+from eventspace.data.entries import Entries
+from eventspace.engines.gram import normal_equations
+from eventspace.pmf import Pairwise
+from eventspace.sampling.chain import NOISE_SHAPE
+from eventspace.sampling.draw_pmfs import TINY
+
+Floats = NDArray[np.float64]
+
+MOST_EVENTS = 256  # of chains that are weighed together: each user's are a matrix to invert
+LEAST_USERS = 4  # for each of these events, or their law cannot be learnt
+LEAST_RATINGS = 20  # of a user, in the mean: with ten, what is learnt is a law of the noise
+STEPS = 4  # of EM: more of them fit the noise, too
+IMAGINED = 0.1  # the squared deviations of all users together have this much more, in any direction
+MOST_PRECISION = 1e6  # of the noise: what is left open beside it is none
+NEAREST = Pairwise(1e-4)  # of a mean square: predictions may be a hundredth away
+BLOCKS = 64  # of users, one after the other in each, whatever the number of threads
+AT_A_TIME = 8  # users, whose quadratics are held
+
+
+def together(n_chains: int, n_events: int, by_user: Entries) -> int:
+    """How many chains users weigh at a time, all in groups of this size; one: none is weighed."""
+    counts = np.diff(by_user.ptr)
+    counts = counts[counts > 0]
+    if counts.mean() < LEAST_RATINGS:
+        return 1
+    most = min(MOST_EVENTS, len(counts) // LEAST_USERS) // n_events
+    return max(k for k in range(1, n_chains + 1) if k == 1 or (k <= most and n_chains % k == 0))
+
+
+class Weighed(NamedTuple):
+    """What is known of users given the events."""
+
+    pmf: Floats  # users x events
+    precision: Floats  # of each user's noise
+    variance: Floats  # of a user's predictions, which the ratings leave open: mean over the items
+
+
+class Expected(NamedTuple):
+    """What the law of theta expects: its mean for each user, and squares."""
+
+    theta: Floats  # users x events
+    covariance: Floats  # events x events: the sum over the users
+    error: Floats  # the squared error of each user's ratings
+    variance: Floats  # of each user's predictions, mean over the items
+
+
+@dataclass
+class Joint:
+    """Some users' ratings, and the events of several chains."""
+
+    by_user: Entries
+    indicators: Floats  # items x events: the chance of each bit
+    n_threads: int
+    show: bool | None  # a progress bar
+    _doubt: Floats = field(init=False)  # users x events: what a bit's variance adds to the squares
+
+    def __post_init__(self) -> None:
+        by_user, psi = self.by_user, self.indicators
+        self._counts = np.diff(by_user.ptr).astype(np.float64)
+        self._rated = self._counts > 0
+        weight = by_user.weight if by_user.weight.size else np.ones(by_user.index.size)
+        shape = len(self._counts), len(psi)
+        weights = sparse.csr_array((weight, by_user.index, by_user.ptr), shape=shape)
+        doubt = psi * (1 - psi)
+        self._doubt = np.asarray(weights @ doubt)
+        self._gram = psi.T @ psi / len(psi)
+        self._square = self._gram + np.diag(doubt.mean(axis=0))
+
+    def learn(
+        self, theta: Floats, precision: Floats, centres: Callable[[Floats], Floats]
+    ) -> tuple[Weighed, Floats]:
+        """PMFs, and the covariance of their law; ``centres`` says where theta is expected."""
+        with one_blas_thread():
+            return self._learn(theta, precision, centres)
+
+    def _learn(
+        self, theta: Floats, precision: Floats, centres: Callable[[Floats], Floats]
+    ) -> tuple[Weighed, Floats]:
+        n_events = theta.shape[1]
+        left_open = IMAGINED / n_events * np.eye(n_events)
+        squares = left_open
+        rate = NOISE_SHAPE / float(precision[self._rated].mean())
+        for _ in range(STEPS):
+            expected = centres(theta)
+            apart = (theta - expected)[self._rated]
+            covariance = (apart.T @ apart + squares) / len(apart)
+            found = self.expect(covariance, expected, precision)
+            theta, squares = found.theta, found.covariance + left_open
+            precision = self._precision(found.error, rate)
+            rate = NOISE_SHAPE / float(precision[self._rated].mean())
+        return Weighed(self.nearest(theta), precision, found.variance), covariance
+
+    def settle(self, covariance: Floats, centres: Floats, rate: float) -> Weighed:
+        """PMFs and noise of users whose law is known."""
+        precision = np.full(len(centres), NOISE_SHAPE / rate)
+        for _ in range(STEPS):
+            found = self.expect(covariance, centres, precision)
+            precision = self._precision(found.error, rate)
+        return Weighed(self.nearest(found.theta), precision, found.variance)
+
+    def _precision(self, error: Floats, rate: float) -> Floats:
+        """The mean of each user's Gamma law, given the squared error."""
+        precision = (NOISE_SHAPE + self._counts / 2) / (rate + np.maximum(error, 0.0) / 2)
+        return np.minimum(precision, MOST_PRECISION)
+
+    def expect(self, covariance: Floats, centres: Floats, precision: Floats) -> Expected:
+        """The mean of theta of each user, given the ratings, and what follows from its law."""
+        A = np.linalg.inv(covariance)
+        b = centres @ A
+        n_events, by_user = len(A), self.by_user
+        theta, diagonal = np.empty_like(centres), np.arange(n_events)
+        error, variance = np.empty(len(centres)), np.empty(len(centres))
+        sums = [np.zeros_like(A) for _ in range(BLOCKS)]
+
+        def block(k: int, users: slice) -> Iterator[int]:
+            gram = np.empty((AT_A_TIME, n_events, n_events))
+            linear, energy = np.empty((AT_A_TIME, n_events)), np.empty(AT_A_TIME)
+            for first in range(users.start, users.stop, AT_A_TIME):
+                rows = slice(first, min(first + AT_A_TIME, users.stop))
+                n = rows.stop - rows.start
+                Q, r, e = gram[:n], linear[:n], energy[:n]
+                ptr = by_user.ptr[first : rows.stop + 1]
+                normal_equations(
+                    ptr, by_user.index, by_user.value, by_user.weight, self.indicators, Q, r, e
+                )
+                Q[:, diagonal, diagonal] += self._doubt[rows]
+                tau = precision[rows]
+                V = np.linalg.inv(tau[:, None, None] * Q + A)
+                m = np.einsum("ude,ue->ud", V, tau[:, None] * r + b[rows])
+                theta[rows] = m
+                sums[k] += V[self._rated[rows]].sum(axis=0)
+                error[rows] = (
+                    e
+                    - 2 * np.einsum("ud,ud->u", r, m)
+                    + np.einsum("ud,ude,ue->u", m, Q, m)
+                    + np.einsum("ude,ude->u", Q, V)
+                )
+                variance[rows] = np.einsum("ude,de->u", V, self._square)
+                yield rows.stop - users.start
+
+        self._run(block, len(centres))
+        return Expected(theta, np.sum(sums, axis=0), error, variance)
+
+    def nearest(self, theta: Floats) -> Floats:
+        """The PMFs whose predictions are nearest to those of theta, kept within 0 and 1."""
+        pmf, psi = np.maximum(theta, TINY), self.indicators
+        pmf /= pmf.sum(axis=1, keepdims=True)
+
+        def block(k: int, users: slice) -> Iterator[int]:
+            for first in range(users.start, users.stop, AT_A_TIME):
+                rows = slice(first, min(first + AT_A_TIME, users.stop))
+                wanted = np.clip(theta[rows] @ psi.T, 0, 1)
+                NEAREST(self._gram[None], wanted @ psi / len(psi), pmf[rows])
+                yield rows.stop - users.start
+
+        self._run(block, len(theta))
+        return pmf
+
+    def _run(self, block: Callable[[int, slice], Iterator[int]], n_users: int) -> None:
+        ends = np.linspace(0, n_users, BLOCKS + 1).astype(int).tolist()
+        tasks = [block(k, slice(*ends[k : k + 2])) for k in range(BLOCKS)]
+        run_together(
+            "users weigh all events", tasks, -(-n_users // BLOCKS), self.n_threads, self.show
+        )

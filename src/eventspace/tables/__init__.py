@@ -1,1 +1,0 @@
-"""From what the caller holds to columns: DataFrames, files, arrays, sparse matrices, triples."""

@@ -1,0 +1,91 @@
+"""Tasks on threads: all are run, an interrupt or an error ends them all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import wait
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from eventspace._base import threads as together
+from eventspace._base.threads import run_together
+
+
+def counting(done: list[int], k: int, steps: int = 3) -> Iterator[int]:
+    for step in range(steps):
+        time.sleep(0.01)
+        done[k] += 1
+        yield step + 1
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_all_tasks_are_run_to_their_ends(n_threads: int) -> None:
+    done = [0] * 7
+    run_together("tasks", [counting(done, k) for k in range(7)], 3, n_threads, False)
+    assert done == [3] * 7
+
+
+def test_an_error_in_one_ends_the_others_soon() -> None:
+    done = [0] * 20
+
+    def failing() -> Iterator[int]:
+        yield 1
+        raise ZeroDivisionError
+
+    tasks = [failing(), *(counting(done, k, steps=200) for k in range(20))]
+    with pytest.raises(ZeroDivisionError):
+        run_together("tasks", tasks, 200, 2, False)
+    assert sum(done) < 40
+
+
+def test_an_interrupt_leaves_what_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    done, calls = [0] * 20, []
+
+    def interrupting(*arguments: object) -> object:
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return wait(*arguments)
+
+    monkeypatch.setattr(together, "wait", interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        run_together("tasks", [counting(done, k, 200) for k in range(20)], 200, 2, False)
+    assert sum(count > 0 for count in done) == 2
+    assert sum(done) < 40
+
+
+def test_blas_has_one_thread_meanwhile_and_its_own_afterwards() -> None:
+    def threads() -> set[int]:
+        np.ones((2, 2)) @ np.ones((2, 2))
+        return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+
+    if not threads():
+        pytest.skip("threadpoolctl knows nothing of this BLAS")
+    seen: list[set[int]] = []
+
+    def task() -> Iterator[int]:
+        seen.append(threads())
+        yield 1
+
+    with threadpool_limits(2, user_api="blas"):
+        run_together("blas", [task(), task()], 1, 2, False)
+        assert seen == [{1}, {1}]
+        assert threads() == {2}
+
+
+def test_the_limit_ends_with_the_last_who_asked_for_it() -> None:
+    def threads() -> list[int]:
+        return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        one, two = together.one_blas_thread(), together.one_blas_thread()
+        one.__enter__()
+        two.__enter__()
+        one.__exit__(None, None, None)
+        assert threads() == [1 for _ in before]
+        two.__exit__(None, None, None)
+        assert threads() == before
