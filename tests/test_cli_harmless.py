@@ -14,6 +14,7 @@ import pytest
 
 from eventspace import KolmogorovModel
 from eventspace._base.printable import printable
+from eventspace.cli import outputs
 from eventspace.cli.terminal import printable_json, say
 from eventspace.report.assembly import page
 from tests.command import in_process, in_terminal, piped

@@ -79,7 +79,7 @@ def test_the_law_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = np.hstack([0.4 * theta, np.full((n_users, 2), 0.3)])
     seen = ratings(values, share=0.5)
     start = truth + rng.normal(0, 0.05, truth.shape)
-    monkeypatch.setattr(joint, "STEPS", 40)
+    monkeypatch.setattr(weighing, "STEPS", 40)
     mean = lambda now: np.tile(now.mean(axis=0), (len(now), 1))  # noqa: E731
     weigh = joint_of(seen, chances, 2)
     weighed, covariance = weigh.learn(start, np.full(n_users, 100.0), mean)

@@ -29,6 +29,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.codes import pack
+from eventspace._base.errors import UserError, UserTypeError
 from eventspace.baselines.vertices import IN_THE_HULL, affine_hull, nearest_vertices
 from eventspace.logic.inclusion import Classes, below
 
@@ -80,7 +81,7 @@ def identifiability(model: Any) -> Identifiability:
     """
     check_is_fitted(model)
     if not hasattr(model, "order"):
-        raise TypeError(
+        raise UserTypeError(
             f"A {type(model).__name__} proves nothing: events are those of a KolmogorovModel."
         )
     space = model.order().space
@@ -110,7 +111,7 @@ def match_events(indicators: Bits, others: Bits) -> NDArray[np.int64]:
     """
     indicators, others = np.asarray(indicators), np.asarray(others)
     if indicators.shape != others.shape:
-        raise ValueError(
+        raise UserError(
             f"Indicators of shapes {indicators.shape} and {others.shape} cannot be matched: as "
             "many items and events are needed in both."
         )
@@ -138,15 +139,15 @@ def stability(models: Iterable[Any]) -> Stability:
     """
     models = list(models)
     if len(models) < 2:
-        raise ValueError(f"Stability is that of several models, {len(models)} were given.")
+        raise UserError(f"Stability is that of several models, {len(models)} were given.")
     first = models[0]
     for model in models:
         check_is_fitted(model)
         if not np.isin(model.indicators_, (0, 1)).all():
-            raise ValueError(f"The indicators of a {type(model).__name__} are no sets.")
+            raise UserError(f"The indicators of a {type(model).__name__} are no sets.")
         same = np.array_equal(model.user_ids_, first.user_ids_)
         if not (same and np.array_equal(model.item_ids_, first.item_ids_)):
-            raise ValueError("The models were not fitted to the same users and items.")
+            raise UserError("The models were not fitted to the same users and items.")
     rated = np.diff(first.observations_.by_item.ptr) > 0
     bits = [model.indicators_[rated].astype(bool) for model in models]
     found = [_agreement(bits[a], models[a].pmf_, bits[b], models[b].pmf_)

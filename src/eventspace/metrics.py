@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from eventspace._base.checks import check_choice, check_whole
+from eventspace._base.errors import UserError
 from eventspace.data.ids import as_column
 
 Floats = NDArray[np.float64]
@@ -93,7 +94,7 @@ def ndcg_at(truth: Any, prediction: Any, users: Any, *, n: int) -> float:
     """
     truth, who, rank = _ranked(truth, prediction, users, n)
     if (truth < 0).any():
-        raise ValueError("truth must not be negative: it is what a recommendation gains.")
+        raise UserError("truth must not be negative: it is what a recommendation gains.")
 
     def gain(rank: NDArray[np.int64]) -> NDArray[Any]:
         return np.bincount(who, np.where(rank < n, truth / np.log2(rank + 2), 0.0))
@@ -112,7 +113,7 @@ def _columns(**columns: Any) -> list[Floats]:
     arrays = [np.asarray(column, dtype=np.float64) for column in columns.values()]
     if len({array.shape for array in arrays}) > 1 or arrays[0].ndim != 1 or not arrays[0].size:
         shapes = ", ".join(f"{k}: {a.shape}" for k, a in zip(columns, arrays, strict=True))
-        raise ValueError(f"Columns of the same length are wanted, not empty; {shapes}.")
+        raise UserError(f"Columns of the same length are wanted, not empty; {shapes}.")
     return arrays
 
 
@@ -121,7 +122,7 @@ def _probabilities(**columns: Any) -> list[Floats]:
     arrays = _columns(**columns)
     for name, array in zip(columns, arrays, strict=True):
         if not ((array >= -ROUNDING) & (array <= 1 + ROUNDING)).all():
-            raise ValueError(f"{name} must be from 0 to 1: these are probabilities.")
+            raise UserError(f"{name} must be from 0 to 1: these are probabilities.")
     return [np.clip(array, 0, 1) for array in arrays]
 
 

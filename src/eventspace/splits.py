@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from eventspace._base.checks import check_whole, is_real, is_whole
+from eventspace._base.errors import UserError
 from eventspace.data.entries import Entries, transpose
 from eventspace.data.ids import as_column
 from eventspace.data.observations import Observations
@@ -45,15 +46,15 @@ class EntryKFold:
         """The rows for training and those held out, fold by fold."""
         pairs = read_pairs(X)
         if pairs is None:
-            raise ValueError("Not a long table: rows here are users. Split long_table(X) instead.")
+            raise UserError("Not a long table: rows here are users. Split long_table(X) instead.")
         users, items = (pd.factorize(as_column(ids))[0] for ids in pairs)
         if min(users.min(initial=0), items.min(initial=0)) < 0:
-            raise ValueError("An id is missing (NaN or None) in the table: drop such rows first.")
+            raise UserError("An id is missing (NaN or None) in the table: drop such rows first.")
         fold = check_random_state(self.random_state).permutation(len(users)) % self.n_splits
         for k in range(self.n_splits):
             held = _spared(fold == k, users, items)
             if not held.any():
-                raise ValueError(
+                raise UserError(
                     f"Fold {k} of {self.n_splits} would be empty: too few entries have others of "
                     "their user and of their item. Take fewer folds, or a larger table."
                 )
@@ -125,7 +126,7 @@ def folds(seen: Observations, cv: Any, random: np.random.RandomState) -> list[Fo
     elif is_real(cv) and 0 < cv < 1:
         choices = [order < cv * seen.n_observed]
     else:
-        raise ValueError(f"cv={cv!r} must be 'auto', at least 2 folds, or a part between 0 and 1.")
+        raise UserError(f"cv={cv!r} must be 'auto', at least 2 folds, or a part between 0 and 1.")
     users, items, _ = seen.coo()
     helds = (_spared(held, users, items) for held in choices)
     return [Fold.of(seen, held) for held in helds if held.any()]

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.errors import UserError
 from eventspace.baselines.base import Alternating
 from eventspace.baselines.box import Box
 from eventspace.data.observations import Observations, to_learn_from
@@ -111,14 +112,14 @@ class HypercubeModel(Alternating):
             pmf = random_start(observations, self.n_events, rng).pmf
             return Descent(pmf, np.zeros((observations.n_items, self.n_events)))
         if not isinstance(self.init, tuple) or len(self.init) != 2:
-            raise ValueError(
+            raise UserError(
                 f"init must be None or (pmf, indicators), not a {type(self.init).__name__}."
             )
         pmf, psi = checked_parts(self.init[0], self.init[1], observations)
         if pmf.shape[1] != self.n_events:
-            raise ValueError(f"init has {pmf.shape[1]} events, but n_events={self.n_events}.")
+            raise UserError(f"init has {pmf.shape[1]} events, but n_events={self.n_events}.")
         if not ((psi >= 0) & (psi <= 1)).all():
-            raise ValueError("The indicators in init must be numbers from 0 to 1.")
+            raise UserError("The indicators in init must be numbers from 0 to 1.")
         return Descent(pmf, psi.astype(np.float64))
 
     def _keep(self, descent: Descent) -> None:

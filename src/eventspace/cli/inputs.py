@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace.data.ids import Ids, distinct_of
 from eventspace.data.observations import Observations
@@ -39,7 +40,7 @@ def source(path: Path) -> Path | BinaryIO:
     if str(path) != "-":
         return path
     if sys.stdin.isatty():
-        raise ValueError("- is the standard input, and nothing is piped into it.")
+        raise UserError("- is the standard input, and nothing is piped into it.")
     return sys.stdin.buffer
 
 
@@ -54,7 +55,7 @@ def observations(
     if wide:
         others = [f"--{role}" for role in named if role != "user"]
         if others:
-            raise ValueError(f"{' and '.join(others)}: this is for long tables, not with --wide.")
+            raise UserError(f"{' and '.join(others)}: this is for long tables, not with --wide.")
         return Observations.from_wide(source(path), user=named.get("user"), **options)
     if named:
         return Observations.from_long(source(path), **named, **options)
@@ -69,7 +70,7 @@ def _scale(text: str) -> Any:
     except ValueError:
         lo = hi = math.nan
     if not lo < hi or math.isinf(hi - lo):
-        raise ValueError(f"--scale {text} is no scale: write auto, max, or LO,HI such as 1,5.")
+        raise UserError(f"--scale {text} is no scale: write auto, max, or LO,HI such as 1,5.")
     return lo, hi
 
 
@@ -116,7 +117,7 @@ def _evidence(path: Path) -> Observations:
         if "Observations.from_long" not in str(error):
             raise
         reason = str(error).removeprefix(f"{str(path)!r}: ").partition(":")[0]
-        raise ValueError(
+        raise UserError(
             f"{reason}: call the columns of --evidence user, item and value, and no others so."
         ) from error
 
@@ -164,14 +165,12 @@ def item_column(
     """
     table = read_table(source(path))
     if len(table.names) == 1:
-        raise ValueError(
-            f"{str(path)!r} has one column: a column of {what} belongs beside the ids."
-        )
+        raise UserError(f"{str(path)!r} has one column: a column of {what} belongs beside the ids.")
     at = [j for j, name in enumerate(table.names) if str(name).lower() in names and j > 0]
     j = at[0] if at else range(len(table.names))[place]
     keys = listed(like(table.ids(0), ids))
     if not set(keys) & set(ids):
-        raise ValueError(
+        raise UserError(
             f"{str(path)!r} has none of the model's items in its first column, {table.names[0]!r}: "
             f"the model knows {ids[0]!r}, say."
         )
@@ -190,7 +189,7 @@ def _named(table: Table, path: Path, what: str, name: str | None, place: int) ->
     """Which column holds the users, or the items."""
     if name is not None:
         if name not in table.names:
-            raise ValueError(f"There is no column {name!r} among {_listed(table)}.")
+            raise UserError(f"There is no column {name!r} among {_listed(table)}.")
         return table.names.index(name)
     found = [j for j, other in enumerate(table.names) if role(other) == what]
     if len(found) == 1:
@@ -198,7 +197,7 @@ def _named(table: Table, path: Path, what: str, name: str | None, place: int) ->
     if not found and len(table.names) == 2 and role(table.names[place]) is None:
         return place
     number = "No column" if not found else "More than one column"
-    raise ValueError(
+    raise UserError(
         f"{number} of {str(path)!r} is named like the {what}: say --{what} NAME. "
         f"The columns are {_listed(table)}."
     )

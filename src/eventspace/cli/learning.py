@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from eventspace._base.errors import UserError
 from eventspace.cli import interrupts, options
 from eventspace.cli.mistakes import OPTIONS
 from eventspace.cli.terminal import say
@@ -107,7 +108,7 @@ def fit(
         if path is not None
     }
     if attributes and kind != "posterior":
-        raise ValueError(f"{OPTIONS[next(iter(attributes))]} is for --kind posterior.")
+        raise UserError(f"{OPTIONS[next(iter(attributes))]} is for --kind posterior.")
     columns = Columns(user, item, value, weight, successes, trials)
     model.fit(observations(table, columns, wide, scale, duplicates), **attributes)
     model.save(output)
@@ -131,7 +132,7 @@ def _made(kind: Kind, parameters: dict[str, Any], **others: Any) -> Any:
     for name in given:
         if name not in knows(kind):
             kinds = " or ".join(other for other in CLASSES if name in knows(other))
-            raise ValueError(f"{OPTIONS[name]} is not for --kind {kind}, but for {kinds}.")
+            raise UserError(f"{OPTIONS[name]} is not for --kind {kind}, but for {kinds}.")
     return getattr(eventspace, CLASSES[kind])(**given, **others)
 
 
@@ -221,7 +222,7 @@ def _numbers(option: str, text: str, kind: type[int] | type[float]) -> Any:
     try:
         return [kind(part) for part in text.split(",")]
     except ValueError:
-        raise ValueError(
+        raise UserError(
             f"{option} {text} is neither auto nor {'whole ' * (kind is int)}numbers with commas "
             "between them."
         ) from None
@@ -233,6 +234,6 @@ def _folds(text: str) -> Any:
     try:
         return int(text) if text.isdigit() else float(text)
     except ValueError:
-        raise ValueError(
+        raise UserError(
             f"--folds {text} is neither auto, nor a number of folds, nor a part such as 0.1."
         ) from None

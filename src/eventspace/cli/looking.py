@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from eventspace._base.errors import UserError
 from eventspace.cli import options
 from eventspace.cli.terminal import say
 
@@ -28,9 +29,9 @@ def info(
     from eventspace.cli import inputs, outputs
 
     if output != "-" and not (events or as_json):
-        raise ValueError(f"--output {output} needs --events or --json: else a summary is printed.")
+        raise UserError(f"--output {output} needs --events or --json: else a summary is printed.")
     if form is not None and not events:
-        raise ValueError(f"--format {form} needs --events: else there is no table.")
+        raise UserError(f"--format {form} needs --events: else there is no table.")
     if output != "-":
         outputs.check_output(output)
     known, labels, _ = inputs.described(model, titles, tags)
@@ -119,7 +120,7 @@ def report(
     path = beside(model) if output is None else Path(output)
     _check_page(path, model, show)
     if no_users and user:
-        raise ValueError(f"--no-users and --user {user[0]}: choose one of them.")
+        raise UserError(f"--no-users and --user {user[0]}: choose one of them.")
     known = inputs.described(model, titles, tags)
     ids = known.model.observations_.user_ids
     users = [inputs.one_like(id_, ids) for id_ in user or []]
@@ -131,7 +132,7 @@ def report(
     }
     if events is not None:
         if not hasattr(known.model, "n_samples_"):
-            raise ValueError(f"--events is for an average, and {model} holds one model.")
+            raise UserError(f"--events is for an average, and {model} holds one model.")
         given["n_events"] = events
     held_out = known.evidence(evidence)
     if output == "-":
@@ -148,11 +149,11 @@ def _check_page(path: Path, model: Path, show: bool) -> None:
 
     if str(path) == "-":
         if show:
-            raise ValueError("--open needs a file, and --output - prints.")
+            raise UserError("--open needs a file, and --output - prints.")
         return
     check_output(path)
     if path.exists() and model.exists() and path.samefile(model):
-        raise ValueError(f"{path} is the model itself: name another place with --output.")
+        raise UserError(f"{path} is the model itself: name another place with --output.")
 
 
 def _print_page(model: Any, held_out: Any, given: dict[str, Any]) -> None:
@@ -219,7 +220,7 @@ def convert(
         to_table = {"--part": part, "--format": form, "--json": as_json or None}
         _refuse(to_table, f"for a table, and {output} is to be a model")
         if Path(output).suffix.lower() in outputs.ENDINGS:
-            raise ValueError(f"--events {events} makes a model, and {output} is a table's name.")
+            raise UserError(f"--events {events} makes a model, and {output} is a table's name.")
         outputs.check_model_output(output)
         conversion.one_model(inputs.model(source), source, events).save(output)
         say(f"written: {output}")
@@ -236,7 +237,7 @@ def _refuse(options_: dict[str, Any], reason: str) -> None:
     """Refuse the first of these options that is given."""
     for name, value in options_.items():
         if value is not None:
-            raise ValueError(f"{name} is {reason}.")
+            raise UserError(f"{name} is {reason}.")
 
 
 def demo(

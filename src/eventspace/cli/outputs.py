@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from eventspace._base.errors import UserError
 from eventspace._base.placing import placed
 from eventspace._base.printable import encoded, printable
 from eventspace.cli.terminal import printable_json, say, standard_output
@@ -40,29 +41,29 @@ def check_output(path: Path | str) -> None:
 def check_model_output(path: Path | str, table: Path | None = None) -> None:
     """The same for a model, which must not take the place of the table that it is learnt from."""
     if str(path) == "-":
-        raise ValueError("--output - is the standard output: a model goes to a file.")
+        raise UserError("--output - is the standard output: a model goes to a file.")
     check_output(path)
     if table is not None and table.is_file() and Path(path).exists() and table.samefile(path):
-        raise ValueError(f"{path} is the table itself: name another place with --output.")
+        raise UserError(f"{path} is the table itself: name another place with --output.")
 
 
 def form_of(output: str, given: str | None, as_json: bool) -> str:
     """The format to write: as said, by the file's name, or "screen" for a person."""
     if as_json and given is not None:
-        raise ValueError(f"--json and --format {given}: choose one of them.")
+        raise UserError(f"--json and --format {given}: choose one of them.")
     if as_json:
         return "json"
     if output != "-":
         check_output(output)
         ending = Path(output).suffix.lower()
         if given is None and ending not in ENDINGS:
-            raise ValueError(
+            raise UserError(
                 f"{output}: there is no format of the name {ending!r}; name the file .csv, .tsv or "
                 ".parquet, or say --format."
             )
         return given or ENDINGS[ending]
     if given == "parquet" and sys.stdout.isatty():
-        raise ValueError("Parquet is nothing for a terminal: name a file with --output.")
+        raise UserError("Parquet is nothing for a terminal: name a file with --output.")
     return given or ("screen" if sys.stdout.isatty() else "csv")
 
 

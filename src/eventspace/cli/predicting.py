@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from eventspace._base.errors import UserError
 from eventspace.cli import options
 
 BLOCK = 1 << 18  # pairs predicted and written at a time
@@ -41,7 +42,7 @@ def predict(
     form_ = outputs.form_of(output, form, as_json)
     known = inputs.model(model)
     if interval is not None and not hasattr(known, "predict_interval"):
-        raise ValueError(
+        raise UserError(
             f"--interval needs an average, and {model} holds one model: fit it with --kind "
             "posterior or ensemble."
         )

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from eventspace._base.errors import UserError
 from eventspace.cli import options
 
 ARROWS = {"implies": "=>", "equivalent": "<=>", "soft": "~>", "converse": "<="}
@@ -81,7 +82,7 @@ def rules(
     from eventspace.cli import inputs, outputs
 
     if every and top is not None:
-        raise ValueError(f"--all and --top {top}: choose one of them.")
+        raise UserError(f"--all and --top {top}: choose one of them.")
     form_ = outputs.form_of(output, form, as_json)
     described = inputs.described(model, titles)
     known = described.model
@@ -96,11 +97,9 @@ def rules(
     here, other = (AVERAGE, SINGLE) if hasattr(known, "n_samples_") else (SINGLE, AVERAGE)
     for name, value in own[other].items():
         if value is not None:
-            raise ValueError(
-                f"--{name.replace('_', '-')} is for {other}, and {model} holds {here}."
-            )
+            raise UserError(f"--{name.replace('_', '-')} is for {other}, and {model} holds {here}.")
     if sort == SORTS[other]:
-        raise ValueError(f"--sort {sort} is for {other}, and {model} holds {here}.")
+        raise UserError(f"--sort {sort} is for {other}, and {model} holds {here}.")
     found = known.rules(
         described.evidence(evidence),
         item=None if item is None else described.item(item),

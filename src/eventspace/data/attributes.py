@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace.data.ids import Ids
 from eventspace.data.readers.column_names import role
@@ -37,7 +38,7 @@ class Attributes(NamedTuple):
         if data is None:
             more = Attributes(self.names, np.full((len(ids), n_names), np.nan))
         elif more.names.tolist() != self.names.tolist():
-            raise ValueError(
+            raise UserError(
                 f"{what} has the columns {', '.join(more.names)}: those of the fit were "
                 f"{', '.join(self.names) or 'none'}."
             )
@@ -57,12 +58,12 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
     if isinstance(data, pd.Series):
         data = data.to_frame()
     if isinstance(data, dict):
-        raise ValueError(f"{what} is a dict: make it a DataFrame with the ids in its index.")
+        raise UserError(f"{what} is a dict: make it a DataFrame with the ids in its index.")
     table = table_of(data)
     if table is None:
         values = _finite(np.asarray(data, dtype=np.float64), what)
         if values.ndim != 2 or len(values) != len(ids):
-            raise ValueError(
+            raise UserError(
                 f"{what} has the shape {values.shape}: an array needs {len(ids)} rows, one an id; "
                 "a DataFrame with the ids in its index may have any."
             )
@@ -73,13 +74,13 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
     row_ids = Ids(table.index if j is None else table.ids(j))
     rows = ids.positions(row_ids.values)
     if (rows < 0).all():
-        raise ValueError(
+        raise UserError(
             f"{what} has no row for any of the ids: they belong in the index or the first column; "
             f"its first is {row_ids[0] if len(row_ids) else None!r}, the table's {shown(ids[0])}."
         )
     unique, counts = np.unique(rows[rows >= 0], return_counts=True)
     if counts.max() > 1:
-        raise ValueError(
+        raise UserError(
             f"{what} has {counts.max()} rows for {shown(ids[int(unique[counts.argmax()])])}."
         )
     columns = [k for k in range(len(table.names)) if k != j]
@@ -93,7 +94,7 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
 def _numbers(table: Table, j: int, name: str, what: str) -> Floats:
     column = value_array(table.column(j))
     if column.dtype.kind not in "biuf":
-        raise ValueError(
+        raise UserError(
             f"Column {name!r} of {what} holds no numbers: make a column of zeros and ones for each "
             "of its values first, as pandas.get_dummies does."
         )
@@ -102,5 +103,5 @@ def _numbers(table: Table, j: int, name: str, what: str) -> Floats:
 
 def _finite(numbers: Floats, what: str) -> Floats:
     if np.isinf(numbers).any():
-        raise ValueError(f"{what} holds an infinite number: leave it out, or make it NaN.")
+        raise UserError(f"{what} holds an infinite number: leave it out, or make it NaN.")
     return numbers

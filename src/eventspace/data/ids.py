@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from eventspace._base.errors import UserError
 from eventspace._base.jit import njit
 from eventspace._base.printable import shown
 
@@ -113,10 +114,10 @@ def number(column: Any, what: str, known: Ids | None = None) -> tuple[Ids, npt.N
     try:
         positions, uniques = _factorize(column)
     except TypeError as error:
-        raise ValueError(f"Every {what} id must be hashable: {error}.") from error
+        raise UserError(f"Every {what} id must be hashable: {error}.") from error
     if positions.size and positions.min() < 0:
         row = int(np.argmax(positions < 0))
-        raise ValueError(f"The {what} id of row {row} is missing; every row needs one.")
+        raise UserError(f"The {what} id of row {row} is missing; every row needs one.")
     ids = Ids(uniques)
     _refuse_broken(ids, what)
     if known is not None:
@@ -134,7 +135,7 @@ def _refuse_broken(ids: Ids, what: str) -> None:
         "".join(texts).encode()
     except UnicodeEncodeError:
         broken = next(text for text in texts if re.search("[\ud800-\udfff]", text))
-        raise ValueError(
+        raise UserError(
             f"The {what} id {shown(broken)} is no text: it holds half of a pair of surrogates, "
             "which no file can hold. Write it another way."
         ) from None
@@ -164,7 +165,7 @@ def as_column(data: Any) -> Any:
         return data
     if isinstance(data, np.ndarray):
         if data.ndim != 1:
-            raise ValueError(f"A column of ids or values must be 1-D, this has {data.ndim} axes.")
+            raise UserError(f"A column of ids or values must be 1-D, this has {data.ndim} axes.")
         return _native(data)
     if isinstance(data, Ids):
         return data.values
@@ -175,7 +176,7 @@ def as_column(data: Any) -> Any:
         if isinstance(series, nw.Series):
             return series_column(series)
         if isinstance(data, (str, bytes)) or not hasattr(data, "__len__"):
-            raise ValueError(f"Expected a column of ids or values, got {data!r}.")
+            raise UserError(f"Expected a column of ids or values, got {data!r}.")
     return _inferred(np.fromiter(data, dtype=object, count=len(data)))
 
 
@@ -200,7 +201,7 @@ def plain_array(column: Any) -> npt.NDArray[Any]:
         try:
             objects = column.to_pylist()
         except (OverflowError, ValueError) as error:  # a time that Python has no year for, say
-            raise ValueError(f"An id of kind {column.type} cannot be read: {error}.") from error
+            raise UserError(f"An id of kind {column.type} cannot be read: {error}.") from error
         return np.fromiter(objects, dtype=object, count=len(column))
     if isinstance(column, np.ndarray):
         if column.dtype.kind in "mM":  # numpy would make integers of them, pandas Timestamps

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.codes import WORD
+from eventspace._base.errors import UserError
 from eventspace._base.jit import njit
 from eventspace._base.printable import shown
 from eventspace.data.entries import Entries
@@ -28,7 +29,7 @@ MOST = float(np.finfo(np.float64).max)
 MOST_NAME = 1 << 16  # characters
 
 
-class InvariantError(ValueError):
+class InvariantError(UserError):
     """A part that no fitted model can have."""
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace.data.observations import Observations
 
@@ -32,7 +33,7 @@ def news(known: Observations, X: Any) -> News:
     if (new_user == new_item).any():
         k = int(np.argmax(new_user == new_item))
         both = "new" if new_user[k] else "known"
-        raise ValueError(
+        raise UserError(
             f"fold_in needs one of user and item new and the other known, but user "
             f"{shown(new.user_ids[u[k]])} and item {shown(new.item_ids[i[k]])} are both {both}: "
             + ("fold in the users first." if new_user[k] else "fit again to change them.")

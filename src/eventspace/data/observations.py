@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace._base.progress import bar
 from eventspace.data import scale as units
@@ -152,7 +153,7 @@ class Observations:
         with _said_of(data):
             table = table_of(data, (user, item))
             if table is None:
-                raise ValueError(
+                raise UserError(
                     f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
                 )
             columns = cols.from_long(table, assign(table, named), Known.of(users, items))
@@ -183,7 +184,7 @@ class Observations:
             if table is not None:
                 columns = cols.from_wide(table, user, weight, known)
             elif user is not None:
-                raise ValueError(
+                raise UserError(
                     f"user={user!r} names a column, but a {type(data).__name__} has no names."
                 )
             else:
@@ -328,14 +329,14 @@ def to_learn_from(X: Any) -> Observations:
     """The observations in a table, of which there must be some."""
     observations = Observations.of(X)
     if not observations.n_observed:
-        raise ValueError("Nothing is observed: there is no entry to learn from.")
+        raise UserError("Nothing is observed: there is no entry to learn from.")
     return observations
 
 
 def _build(columns: Columns, option: ScaleOption, duplicates: Duplicates) -> Observations:
     """Check the columns, scale the values and put the entries in both orders."""
     if duplicates not in ("error", "mean", "last"):
-        raise ValueError(f"duplicates={duplicates!r}; allowed are 'error', 'mean' and 'last'.")
+        raise UserError(f"duplicates={duplicates!r}; allowed are 'error', 'mean' and 'last'.")
     columns, scale = clean(columns, option)
     user_ids, item_ids, library = columns.user_ids, columns.item_ids, columns.library
     users, items = columns.users, columns.items
@@ -366,7 +367,7 @@ def _without_repeats(
     repeats = find_repeats(by_user)
     if repeats.pairs and duplicates == "error":
         user, item = user_ids[repeats.first[0]], item_ids[repeats.first[1]]
-        raise ValueError(
+        raise UserError(
             f"User {shown(user)} has item {shown(item)} {repeats.times} times; {repeats.pairs} "
             'pairs in all occur more than once. Observations.of(data, duplicates="mean"), or '
             '"last", accepts them.'
@@ -374,5 +375,5 @@ def _without_repeats(
     if repeats.pairs:
         by_user = merge_repeats(by_user, mean=duplicates == "mean")
         if np.isinf(by_user.weight).any():
-            raise ValueError("The weights of a repeated pair add up to infinity: scale them down.")
+            raise UserError("The weights of a repeated pair add up to infinity: scale them down.")
     return by_user

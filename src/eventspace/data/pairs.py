@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from eventspace._base.errors import UserError
 from eventspace.data.observations import Observations
 from eventspace.data.readers.column_names import role
 from eventspace.data.readers.frames import Table, table_of
@@ -29,13 +30,13 @@ def read_pairs(data: Any, known: Observations | None = None) -> Pairs | None:
         return Pairs(data.user_ids.values[users], data.item_ids.values[items])
     if isinstance(data, tuple):
         if len(data) < 2:
-            raise ValueError("Pairs are (users, items), two columns.")
+            raise UserError("Pairs are (users, items), two columns.")
         return _broadcast(*data[:2])
     if is_positional(data):
         return None
     table = table_of(data)
     if table is None:
-        raise ValueError(
+        raise UserError(
             f"A {type(data).__name__} holds no pairs: pass (users, items) or a DataFrame with a "
             "column of users and one of items."
         )
@@ -62,7 +63,7 @@ def _broadcast(users: Any, items: Any) -> Pairs:
     if not is_column(items):
         items = [items] * len(users)
     if len(users) != len(items):
-        raise ValueError(
+        raise UserError(
             "Pairs are (users, items), two columns of the same length, not of "
             f"{len(users)} and {len(items)}."
         )

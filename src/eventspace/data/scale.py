@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from eventspace._base.errors import UserError
+
 Scale = tuple[float, float]
 ScaleOption = Literal["auto", "max"] | tuple[float, float]
 
@@ -30,7 +32,7 @@ def checked_option(scale: Any) -> ScaleOption:
                 return lo, hi
         except (TypeError, ValueError):
             pass  # no pair, or not of numbers: what is wrong is said below
-    raise ValueError(
+    raise UserError(
         f"scale={scale!r} is not a scale; allowed are 'auto', 'max' and a pair of finite numbers "
         "(lo, hi) with lo < hi."
     )

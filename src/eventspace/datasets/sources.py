@@ -17,6 +17,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 
 CHUNK = 1 << 18
@@ -75,7 +76,7 @@ class Source:
             kind, expected = self.checksum.split(":")
             found = hashlib.new(kind, whole.read_bytes(), usedforsecurity=False).hexdigest()
             if found != expected:
-                raise ValueError(
+                raise UserError(
                     f"What {self.url} gave is not what was expected: its {kind} is {found}, not "
                     f"{expected}. Nothing was kept."
                 )

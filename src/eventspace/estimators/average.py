@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.checks import check_choice, check_share, check_whole
 from eventspace._base.codes import WORD, Codes, pack, unpack
+from eventspace._base.errors import UserError
 from eventspace._base.threads import run_together
 from eventspace.data.entries import Entries
 from eventspace.data.newcomers import News
@@ -123,7 +124,7 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
         check_choice("unknown", unknown, UNKNOWN)
         pairs = read_pairs(X, self.observations_)
         if pairs is None:
-            raise ValueError(
+            raise UserError(
                 "An interval is for pairs: a tuple (users, items) of two columns, or a DataFrame "
                 "with a column of each. tuple(zip(*data)) makes columns of a list of pairs."
             )
@@ -242,7 +243,7 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
         check_is_fitted(self)
         pmf = np.atleast_2d(np.asarray(X, dtype=np.float64))
         if pmf.shape[1] != self.pmf_.shape[1]:
-            raise ValueError(
+            raise UserError(
                 f"A PMF here has {self.pmf_.shape[1]} events, X has {pmf.shape[1]} columns."
             )
         p = np.zeros((len(pmf), len(self.codes_)))

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.codes import WORD, pack, unpack
+from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 from eventspace._base.randomness import streams
 from eventspace.data.entries import Entries
@@ -245,7 +246,7 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         observations = to_learn_from(X)
         theta, psi = checked_parts(pmf, indicators, observations)
         if not np.isin(psi, (0, 1)).all():
-            raise ValueError("indicators must be 0 or 1.")
+            raise UserError("indicators must be 0 or 1.")
         model = cls(n_events=theta.shape[1])
         model.observations_, model.given_ = observations, None
         model.pmf_, model.codes_ = theta, pack(psi.astype(np.bool_))
@@ -308,7 +309,7 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
     def _engine(self) -> CPU:
         """The engine for new users and items; its solves have at most 64 events."""
         if self.pmf_.shape[1] > WORD:
-            raise ValueError(
+            raise UserError(
                 f"This model has {self.pmf_.shape[1]:,} events, and takes in no new users or items:"
                 f" a solve has at most {WORD}. Do it with the average that it was made of, or with "
                 f"its to_model(n_events={WORD})."

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.checks import check_choice, check_whole, is_real, is_whole
 from eventspace._base.codes import WORD
+from eventspace._base.errors import UserError
 from eventspace.data.attributes import Attributes, read_attributes
 from eventspace.data.invariants import MOST_SAMPLES
 from eventspace.data.newcomers import news
@@ -170,14 +171,14 @@ class KolmogorovPosterior(Average):
         of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
         of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
         if (of_users.names.size or of_items.names.size) and not self.informed:
-            raise ValueError("Attributes are for informed priors: leave them, or informed=True.")
+            raise UserError("Attributes are for informed priors: leave them, or informed=True.")
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
         sampler = self._sampler(of_users.standard(), of_items.standard())
         weighed = observations.with_unit_weight(mean_weight(observations))
         few = FEW_CHAINS if observations.n_observed >= FEW_ENTRIES else MANY_CHAINS
         n_chains = few if self.n_chains == "auto" else int(self.n_chains)
         if self.n_samples < n_chains:
-            raise ValueError(
+            raise UserError(
                 f"n_samples={self.n_samples} is too few: one is kept of each of {n_chains} chains."
             )
         rngs = np.random.default_rng(self.seed_).spawn(n_chains)
@@ -202,7 +203,7 @@ class KolmogorovPosterior(Average):
         check_whole("n_events", self.n_events, 1, WORD)
         n_chains: Any = self.n_chains
         if n_chains != "auto" and not (is_whole(n_chains) and n_chains >= 1):
-            raise ValueError(
+            raise UserError(
                 f"n_chains={self.n_chains!r} must be 'auto' or a whole number of at least 1."
             )
         check_whole("n_warmup", self.n_warmup, 0)
@@ -213,7 +214,7 @@ class KolmogorovPosterior(Average):
         checked_threads(self)
         concentration: Any = self.concentration
         if concentration != "auto" and not (is_real(concentration) and 0 <= concentration < np.inf):
-            raise ValueError(
+            raise UserError(
                 f"concentration={concentration!r} must be 'auto' or a finite number of at least 0."
             )
 

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.codes import Codes
+from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations, to_learn_from
@@ -308,5 +309,5 @@ def _values(name: str, value: Any, auto: tuple[float, ...] = ()) -> list[Any]:
         return list(auto) if auto and value == "auto" else [value]
     values = list(value) if isinstance(value, Iterable) else [value]
     if not values:
-        raise ValueError(f"{name}={value!r} has nothing to try.")
+        raise UserError(f"{name}={value!r} has nothing to try.")
     return values

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.checks import check_choice, check_whole
 from eventspace._base.codes import Codes, unpack
+from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace.data.ids import Ids, as_column, first_missing
 from eventspace.data.invariants import simplex_flaw
@@ -95,7 +96,7 @@ class Prediction:
             items = positions(known.item_ids, pairs.items, "item", unknown, advice)
             p = self._predict_positions(users, items)
         elif sparse.issparse(X):
-            raise ValueError(
+            raise UserError(
                 "A sparse table completed is dense: use inverse_transform(transform(X)) for it."
             )
         else:
@@ -107,7 +108,7 @@ class Prediction:
         check_is_fitted(self)
         pmf = np.atleast_2d(np.asarray(X, dtype=np.float64))
         if pmf.shape[1] != self.pmf_.shape[1]:
-            raise ValueError(
+            raise UserError(
                 f"A PMF here has {self.pmf_.shape[1]} events, X has {pmf.shape[1]} columns."
             )
         return pmf @ self._indicators_or_mean().T
@@ -179,7 +180,7 @@ class Prediction:
         if is_positional(X):
             table = Observations.of(X, scale=known.scale)
             if table.n_items != known.n_items:
-                raise ValueError(
+                raise UserError(
                     f"X has {table.n_items} features, but {type(self).__name__} is expecting "
                     f"{known.n_items} features as input: a column for each of its items."
                 )
@@ -249,7 +250,7 @@ def checked_parts(
     ):
         wanted = (rows, theta.shape[-1])
         if part.shape != wanted:
-            raise ValueError(f"{name} has the shape {part.shape}; {wanted} is wanted.")
+            raise UserError(f"{name} has the shape {part.shape}; {wanted} is wanted.")
     check_pmf(theta, observations.user_ids)
     return theta, psi
 
@@ -258,7 +259,7 @@ def check_pmf(pmf: Floats, ids: Ids) -> None:
     """Refuse rows that are no distributions."""
     k = simplex_flaw(pmf)
     if k >= 0:
-        raise ValueError(
+        raise UserError(
             f"Each row of pmf must be non-negative and add up to 1: that of {shown(ids[k])} adds "
             f"up to {pmf[k].sum():.6g}, and its least number is {pmf[k].min():.6g}. Divide rounded "
             "ones by their sums: pmf.div(pmf.sum(axis=1), axis=0)."
@@ -272,7 +273,7 @@ def positions(
     wanted = as_column(wanted)
     row = first_missing(wanted)
     if row is not None:
-        raise ValueError(f"The {what} id of row {row} is missing; every pair needs both.")
+        raise UserError(f"The {what} id of row {row} is missing; every pair needs both.")
     if unknown == "population":
         return ids.positions(wanted)
     remedy = f"{advice}, or predict(..., unknown='population')."

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.checks import check_choice, check_share, check_whole
 from eventspace._base.codes import Codes
+from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 from eventspace.fitted.reasoning import Reasoning
 from eventspace.rules import mining
@@ -100,9 +101,9 @@ class Proving(Reasoning):
         check_whole("top", 1 if top is None else top, 1)
         check_choice("sort", sort, mining.SORTS)
         if sort == "confidence" and convention == "paper":
-            raise ValueError("sort='confidence' and convention='paper': proved rules all have 1.")
+            raise UserError("sort='confidence' and convention='paper': proved rules all have 1.")
         if sort == "stability" and not restarts:
-            raise ValueError("sort='stability' needs restarts=10, say: it is counted over them.")
+            raise UserError("sort='stability' needs restarts=10, say: it is counted over them.")
         options = (min_evidence, min_support, min_confidence, like, fold, restarts, convention)
         miner, evidence = self._miner(X, sort, *options)
         if item is not None:
@@ -166,7 +167,7 @@ class Proving(Reasoning):
         check_share("min_confidence", min_confidence)
         check_choice("convention", convention, mining.CONVENTIONS)
         if convention == "paper" and min_confidence < 1:
-            raise ValueError("convention='paper' restates proved rules: leave min_confidence at 1.")
+            raise UserError("convention='paper' restates proved rules: leave min_confidence at 1.")
         seen = self.observations_
         like = liked_from(seen, like)
         miner = mining.Miner(
@@ -184,7 +185,7 @@ class Proving(Reasoning):
     def _other_fits(self, n: int) -> list[Codes]:
         """The items' sets in n fits from other starts, without events that carry no mass."""
         if n and self.given_ is not None:
-            raise ValueError(
+            raise UserError(
                 f"restarts={n} would learn anew what was given to this fit ({self.given_}); there "
                 "is nothing random about it, and restarts=0 is right."
             )

@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.codes import Codes
+from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace.data.observations import Observations
 from eventspace.logic.algebra import Event
@@ -68,12 +69,12 @@ class Reasoning:
     def _characters(self, tags: Any) -> Characters:
         ids = self.observations_.item_ids
         if tags is not None and not (hasattr(tags, "keys") and getattr(tags, "ndim", 1) == 1):
-            raise ValueError(
+            raise UserError(
                 f"tags is a {type(tags).__name__}: it maps items to tags, as a dict does, or a "
                 "Series with the items as its index."
             )
         if tags is not None and not any(item in tags.keys() for item in ids):  # noqa: SIM118
-            raise ValueError(
+            raise UserError(
                 f"tags has none of the model's items as a key, such as {shown(ids[0])}."
             )
         return Characters(self._space(), tags)

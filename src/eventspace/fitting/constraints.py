@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from eventspace._base.codes import pack
+from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace.data.attributes import read_attributes
 from eventspace.data.entries import Entries
@@ -97,7 +98,7 @@ def given_start(observations: Observations, given: Given, n_events: int) -> Desc
     uniform = np.full((observations.n_users, n_events), 1.0 / n_events)
     indicators = np.asarray(given.indicators)
     if not np.isin(indicators, (0, 1)).all():
-        raise ValueError(
+        raise UserError(
             "The given indicators must be zeros and ones: round them, or let "
             "eventspace.baselines.HypercubeModel, whose indicators are numbers, be fitted to them."
         )
@@ -111,7 +112,7 @@ def read_given(observations: Observations, pmf: Any, indicators: Any, n_events: 
     the observations.
     """
     if pmf is not None and indicators is not None:
-        raise ValueError(
+        raise UserError(
             "pmf and indicators are both given, so that there is nothing to learn: give one. "
             "(KolmogorovModel.from_parts makes a model of PMFs and sets.)"
         )
@@ -127,7 +128,7 @@ def read_given(observations: Observations, pmf: Any, indicators: Any, n_events: 
         given.indicators is not None
         and not ((given.indicators >= 0) & (given.indicators <= 1)).all()
     ):
-        raise ValueError("The given indicators must be numbers from 0 to 1.")
+        raise UserError("The given indicators must be numbers from 0 to 1.")
     return given
 
 
@@ -142,13 +143,13 @@ def as_rows(data: Any, ids: Ids) -> Any:
 def _part(data: Any, ids: Ids, what: str, n_events: int) -> Floats:
     values = read_attributes(as_rows(data, ids), ids, what).values
     if values.shape[1] != n_events:
-        raise ValueError(
+        raise UserError(
             f"The given {what} have {values.shape[1]} events, but n_events={n_events}: "
             f"set n_events={values.shape[1]}."
         )
     bare = np.isnan(values).any(axis=1)
     if bare.any():
-        raise ValueError(
+        raise UserError(
             f"The given {what} lack {bare.sum():,} of {len(ids):,} rows, or a number in them: the "
             f"first is that of {shown(ids[int(np.argmax(bare))])}. Leave these out of the table."
         )

@@ -7,6 +7,7 @@ from typing import Any
 from eventspace import indicators, pmf
 from eventspace._base.checks import check_choice, check_number, check_whole, is_whole
 from eventspace._base.codes import WORD
+from eventspace._base.errors import UserError, UserTypeError
 from eventspace.engines.cpu import CPU, count_threads
 from eventspace.fitting.constraints import Shared
 
@@ -32,13 +33,13 @@ def check_settings(model: Any, most_events: int = WORD) -> None:
     check_whole("n_events", model.n_events, 1, most_events)
     check_whole("n_iter", model.n_iter, 1)
     if model.n_init != "auto" and not (is_whole(model.n_init) and model.n_init >= 1):
-        raise ValueError(f"n_init={model.n_init!r} must be 'auto' or a whole number of at least 1.")
+        raise UserError(f"n_init={model.n_init!r} must be 'auto' or a whole number of at least 1.")
     check_number("pmf_penalty", model.pmf_penalty)
     check_number("indicator_penalty", model.indicator_penalty)
     check_number("tol", model.tol)
     check_choice("pmf_prior", model.pmf_prior, PRIORS)
     if not isinstance(model.indicators, str):
-        raise TypeError(
+        raise UserTypeError(
             f"indicators is a {type(model.indicators).__name__}, but it says what sets may be: "
             "'free', 'shared' or 'one-hot'. Given sets belong to fit(table, indicators=...)."
         )
@@ -53,7 +54,7 @@ def check_allowed(kind: str, indicators: Any) -> None:
     one = (indicators.sum(axis=1) == 1).all() if kind == "one-hot" else True
     same = (indicators == indicators[0]).all() if kind == "shared" else True
     if not (one and same):
-        raise ValueError(
+        raise UserError(
             f"The given indicators are not {kind}, which the model asks for: leave indicators at "
             "'free'."
         )
@@ -63,7 +64,7 @@ def checked_threads(model: Any) -> int:
     """The number of threads that a model's ``n_jobs`` asks for."""
     n_jobs = 1 if model.n_jobs is None else model.n_jobs  # None is one, as in scikit-learn
     if not is_whole(n_jobs) or n_jobs == 0:
-        raise ValueError(f"n_jobs={n_jobs!r} must be a whole number above 0, or -1 for all cores.")
+        raise UserError(f"n_jobs={n_jobs!r} must be a whole number above 0, or -1 for all cores.")
     return count_threads(int(n_jobs))
 
 

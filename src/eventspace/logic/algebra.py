@@ -12,6 +12,7 @@ import numpy as np
 
 from eventspace._base.checks import check_whole
 from eventspace._base.codes import Codes, inside, sizes, unpack
+from eventspace._base.errors import UserError, UserTypeError
 from eventspace._base.printable import printable
 from eventspace.data.pairs import is_column
 from eventspace.data.readers.frames import data_frame
@@ -118,7 +119,7 @@ class Event:
         if not isinstance(other, Event):
             return NotImplemented  # type: ignore[no-any-return]
         if self.space.pmf is not other.space.pmf:
-            raise ValueError(
+            raise UserError(
                 "These events are of different models, or of one that was fitted again or folded "
                 "in between them: make them anew from one model."
             )
@@ -145,7 +146,7 @@ class Event:
         return hash((id(self.space.pmf), self.code.tobytes()))
 
     def __bool__(self) -> bool:
-        raise TypeError(
+        raise UserTypeError(
             "An event is neither true nor false: write & | ~ instead of and, or, not, "
             "and a <= b to ask whether a implies b."
         )
@@ -161,7 +162,7 @@ class Event:
     def given(self, condition: Event) -> Conditional:
         """This event among the cases in which another comes true."""
         if not isinstance(condition, Event):
-            raise TypeError(f"given() takes an event, such as model.event({condition!r}).")
+            raise UserTypeError(f"given() takes an event, such as model.event({condition!r}).")
         return Conditional(self, condition, self & condition)
 
     def items(self, min_evidence: int = 1) -> Any:

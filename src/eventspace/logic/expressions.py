@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
+from eventspace._base.errors import UserError
 from eventspace._base.printable import printable, shown
 from eventspace.logic.algebra import PRECEDENCE, Event
 from eventspace.logic.space import Space
@@ -38,7 +39,7 @@ _TOKEN = re.compile(
 _WINDOW = 50  # characters of the expression that an error shows on either side of its place
 
 
-class ExpressionError(ValueError):
+class ExpressionError(UserError):
     """What is wrong with an expression, and where: the place has a caret under it."""
 
 
@@ -63,7 +64,7 @@ def event_of(space: Space, text: str, others: Mapping[str, int] | None = None) -
     it, unless a string is spelt the same. ``others`` are other names of items, for what no id is.
     """
     if not isinstance(text, str):
-        raise ValueError(f"An expression is text, such as 'Alien & ~Heat', not {shown(text)}.")
+        raise UserError(f"An expression is text, such as 'Alien & ~Heat', not {shown(text)}.")
     ids = space.observations.item_ids
     positions: dict[str, int] = {}
     for k, id_ in enumerate(ids):
@@ -75,7 +76,7 @@ def event_of(space: Space, text: str, others: Mapping[str, int] | None = None) -
         try:
             k = positions[name] if name in positions else space.item(name)
         except ValueError as error:
-            raise ValueError(f"{error}{_hint(name, positions)}") from error
+            raise UserError(f"{error}{_hint(name, positions)}") from error
         return Event.at(space, k) if space.ratings[k] else Event.of_item(space, ids[k])
 
     return parse(text, item)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from eventspace._base.checks import check_whole
 from eventspace._base.codes import Codes, inside, masses
+from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace.data.readers.frames import data_frame
 from eventspace.logic.inclusion import Classes, Positions, covers, influence
@@ -157,7 +158,7 @@ class Order:
         position = self.space.item(item)
         at = int(np.searchsorted(self.items, position))
         if at == len(self.items) or self.items[at] != position:
-            raise ValueError(
+            raise UserError(
                 f"Item {shown(item)} takes no part in this order: it has "
                 f"{self.space.ratings[position]} ratings, min_evidence is {self.min_evidence}."
             )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.codes import Codes, masses, pack
+from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace.data.ids import Ids, as_column, plain_array
 from eventspace.data.observations import Observations
@@ -73,17 +74,17 @@ class Space:
         """The position of an item whose set is known."""
         position = known_position(self.observations.item_ids, item, "item")
         if not self.ratings[position]:
-            raise ValueError(f"Item {shown(item)} has no ratings, so that its set is not known.")
+            raise UserError(f"Item {shown(item)} has no ratings, so that its set is not known.")
         return position
 
 
 def known_position(ids: Ids, wanted: Any, what: str) -> int:
     """The position of one id; an unknown one is an error that names the nearest."""
     if not isinstance(wanted, Hashable):
-        raise ValueError(f"The id of one {what} is wanted, not {shown(wanted)}.")
+        raise UserError(f"The id of one {what} is wanted, not {shown(wanted)}.")
     position = int(ids.positions([wanted])[0])
     if position < 0:
-        raise ValueError(f"The model knows no {what} {shown(wanted)}{_nearest(ids, wanted)}")
+        raise UserError(f"The model knows no {what} {shown(wanted)}{_nearest(ids, wanted)}")
     return position
 
 
@@ -94,7 +95,7 @@ def known_positions(ids: Ids, wanted: Any, what: str, remedy: str) -> NDArray[np
         missing = list(dict.fromkeys(plain_array(as_column(wanted))[positions < 0].tolist()))
         some = ", ".join(shown(id_) for id_ in missing[:5]) + (", ..." if len(missing) > 5 else "")
         near = _nearest(ids, missing[0]) if len(missing) == 1 else "."
-        raise ValueError(
+        raise UserError(
             f"The model does not know {len(missing)} of these {what}s: {some}{near} {remedy}"
         )
     return positions

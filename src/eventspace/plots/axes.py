@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eventspace._base.errors import MissingError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -21,7 +23,7 @@ def axes_of(ax: Axes | None, **figure: Any) -> Axes:
     try:
         from matplotlib import pyplot as plt
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(
+        raise MissingError(
             "Pictures are drawn by matplotlib: pip install 'eventspace[plot]'."
         ) from None
     return plt.figure(layout="constrained", **figure).add_subplot()

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from eventspace._base.errors import UserError, UserTypeError
 from eventspace.estimators.selection import KolmogorovModelCV
 from eventspace.metrics import reliability_curve
 from eventspace.plots.axes import COLOURS, QUIET, STYLES, axes_of
@@ -25,7 +26,7 @@ def descent(model: Any, ax: Axes | None = None, *, label: str = "cost") -> Axes:
     """
     check_is_fitted(model)
     if not hasattr(model, "history_"):
-        raise TypeError(
+        raise UserTypeError(
             f"A {type(model).__name__} is no descent: its diagnostics() say how the chains ran."
             if hasattr(model, "diagnostics")
             else f"A {type(model).__name__} has no single descent: draw those of single models."
@@ -53,13 +54,13 @@ def selection_curve(model: KolmogorovModelCV, ax: Axes | None = None) -> Axes:
     """
     check_is_fitted(model)
     if not hasattr(model, "cv_results_"):
-        raise TypeError(
+        raise UserTypeError(
             f"A {type(model).__name__} has chosen nothing: the curve is that of a fitted "
             "KolmogorovModelCV, and a file does not hold it."
         )
     tried = pd.DataFrame(model.cv_results_)
     if tried["mean_rmse"].isna().all():
-        raise ValueError("Nothing could be held out: there is no curve to draw.")
+        raise UserError("Nothing could be held out: there is no curve to draw.")
     ax = axes_of(ax)
     priors = tried["param_pmf_prior"].nunique()
     events = sorted(set(tried["param_n_events"]))

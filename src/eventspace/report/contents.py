@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import eventspace
 from eventspace._base.codes import WORD, Codes
+from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 from eventspace.data.observations import Observations
 from eventspace.fitted.proving import mined
@@ -36,7 +37,7 @@ def contents(
     """Everything, and notes on what was left out."""
     space: Space = model._space()
     if space.n_events > WORD:
-        raise ValueError(
+        raise UserError(
             f"This model has {space.n_events:,} events, too many to read: make a page of one with "
             "at most 64, such as the average's to_model(16)."
         )

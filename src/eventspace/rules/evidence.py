@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.checks import is_real
+from eventspace._base.errors import UserError
 from eventspace._base.jit import njit
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
@@ -91,7 +92,7 @@ def liked_from(seen: Observations, like: Any) -> float:
         above = value[value > value.mean(dtype=np.float64)]
         return float(seen.from_unit(above.min())) if above.size else math.inf
     if not is_real(like) or math.isnan(like):
-        raise ValueError(f"like={like!r} must be a number, in the unit of the table.")
+        raise UserError(f"like={like!r} must be a number, in the unit of the table.")
     return float(like)
 
 
@@ -99,10 +100,10 @@ def held_out_evidence(X: Any, trained: Observations, like: float) -> Evidence:
     """The evidence of a table with the items, and in the unit, of the training data."""
     known = trained.item_ids
     if isinstance(X, str) and known.positions([X])[0] >= 0:
-        raise ValueError(f"{X!r} is an item, not a table: rules(item={X!r}) gives its rules.")
+        raise UserError(f"{X!r} is an item, not a table: rules(item={X!r}) gives its rules.")
     table = Observations.of(X, items=known)
     if not np.diff(table.by_item.ptr)[: len(known)].any():
-        raise ValueError("None of the items of the table is one of the model's.")
+        raise UserError("None of the items of the table is one of the model's.")
     if table.scale[1] < like:
         warnings.warn(
             f"nothing in the table reaches {like:g}, from which on a value counts as a like: "

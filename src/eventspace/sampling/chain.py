@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.errors import UserError
 from eventspace._base.randomness import streams
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU
@@ -74,7 +75,7 @@ class Chain:
     def __post_init__(self) -> None:
         seen = self.observations
         if seen.by_user.weight.max(initial=0.0) > MOST_WEIGHT:
-            raise ValueError(
+            raise UserError(
                 f"A weight of {seen.by_user.weight.max():g} is more than a chain can add up "
                 f"({MOST_WEIGHT:g}): scale the weights down."
             )

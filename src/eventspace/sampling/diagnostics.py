@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.errors import UserError
+
 Floats = NDArray[np.float64]
 
 
@@ -48,7 +50,7 @@ def effective_size(draws: Floats) -> Floats:
 def _halves(draws: Floats) -> Floats:
     n = draws.shape[1] // 2
     if n < 2:
-        raise ValueError(f"{draws.shape[1]} draws a chain are too few: 4 are needed.")
+        raise UserError(f"{draws.shape[1]} draws a chain are too few: 4 are needed.")
     return np.concatenate([draws[:, :n], draws[:, -n:]])
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.errors import UserError
 from eventspace._base.placing import placed
 from eventspace._base.printable import printable
 from eventspace._base.progress import bar
@@ -46,7 +47,7 @@ _MB = 20  # bits
 _CHUNK = 1 << 20  # bytes read at a time
 
 
-class StorageError(ValueError):
+class StorageError(UserError):
     """What is wrong with a file, as it goes on after the file's name."""
 
 
@@ -110,15 +111,15 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Stored]:
                 file.most = _CHUNK + _NPY_HEAD
                 yield Stored(archive, size)
         except StorageError as error:
-            raise ValueError(f"{path} {_line(error)}.") from error
+            raise UserError(f"{path} {_line(error)}.") from error
         except zipfile.BadZipFile as error:
             if _looks_like_zip(path):
-                raise ValueError(f"{path} is damaged or cut short: {_line(error)}.") from error
-            raise ValueError(f"{path} is not an eventspace model.") from error
+                raise UserError(f"{path} is damaged or cut short: {_line(error)}.") from error
+            raise UserError(f"{path} is not an eventspace model.") from error
         except MemoryError as error:
-            raise ValueError(f"{path} needs more memory than there is.") from error
+            raise UserError(f"{path} needs more memory than there is.") from error
         except Exception as error:  # zip, zlib, json and NumPy raise many kinds on hostile bytes
-            raise ValueError(f"{path} is damaged: {_line(error)}.") from error
+            raise UserError(f"{path} is damaged: {_line(error)}.") from error
 
 
 def _line(error: Exception) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eventspace._base.errors import UserError
 from eventspace.data.readers.quotes import Bytes, Rows, last_line, lines_in, quotes_in, rows_in
 
 CHUNK = 1 << 25  # bytes
@@ -94,7 +95,7 @@ class Chunks:
 
     def _grow(self) -> None:
         if self._buffer.size >= LONGEST_ROW:
-            raise ValueError(
+            raise UserError(
                 f"{self._name!r} cannot be read as a table: line {self._line} is longer than "
                 f"{LONGEST_ROW >> 20} MB."
             )

@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from eventspace._base.errors import UserError, UserTypeError
 from eventspace._base.printable import shown
 from eventspace.data.readers.columns import Columns
 from eventspace.data.readers.frames import NUMBER_KINDS
 from eventspace.data.scale import TOLERANCE, Scale, ScaleOption, allowed, choose
 
 
-class NoNumberError(TypeError, ValueError):
+class NoNumberError(UserTypeError):
     """A value of a kind that is no number: a TypeError, as scikit-learn wants it, and a mistake."""
 
 
@@ -33,7 +34,7 @@ def clean(columns: Columns, option: ScaleOption) -> tuple[Columns, Scale]:
     """
     what = "successes" if columns.counts else "value"
     if not columns.values.size and not isinstance(option, tuple):
-        raise ValueError("Nothing is observed: there is no row with a value.")
+        raise UserError("Nothing is observed: there is no row with a value.")
     columns = replace(columns, values=_numbers(columns, columns.values, what, allowed(option)))
     if columns.weights is not None:
         columns = _weighted(columns)
@@ -49,9 +50,9 @@ def _numbers(
     if kind in "biuf":
         return raw
     if kind == "c":
-        raise ValueError(f"Complex data not supported: every {what} must be a real number.")
+        raise UserError(f"Complex data not supported: every {what} must be a real number.")
     if kind in "mM":
-        raise ValueError(f"The {what}s are dates or times; {allowed_range}.")
+        raise UserError(f"The {what}s are dates or times; {allowed_range}.")
     objects = raw.astype(object)
     missing = pd.isna(objects)
     if pd.api.types.infer_dtype(objects, skipna=True) not in NUMBER_KINDS:
@@ -73,12 +74,12 @@ def _refuse_other_than_number(
     columns: Columns, k: int, value: Any, what: str, allowed_range: str
 ) -> None:
     if isinstance(value, complex):
-        raise ValueError(f"Complex data not supported: {what} {shown(value)} ({columns.place(k)}).")
+        raise UserError(f"Complex data not supported: {what} {shown(value)} ({columns.place(k)}).")
     if isinstance(value, (str, bytes)):
         remedy = " (pandas.to_numeric makes numbers of text)" if _is_numeric_text(value) else ""
         if re.fullmatch(r"\s*[-+]?\d+,(?!\d{3}\s*$)\d+\s*", str(value)):  # no thousands
             remedy = f" (with a point it is a number: {str(value).strip().replace(',', '.')})"
-        raise ValueError(
+        raise UserError(
             f"{what} {shown(value)} ({columns.place(k)}) is text{remedy}; {allowed_range}."
         )
     try:
@@ -100,12 +101,12 @@ def _weighted(columns: Columns) -> Columns:
         k = int(np.argmax(wrong))
         weight = float(weights[k])
         flaw = "missing" if math.isnan(weight) else "negative" if weight < 0 else "infinite"
-        raise ValueError(f"{what} {weight!r} ({columns.place(k)}) is {flaw}; {_WEIGHTS_ALLOWED}.")
+        raise UserError(f"{what} {weight!r} ({columns.place(k)}) is {flaw}; {_WEIGHTS_ALLOWED}.")
     if columns.counts:
         wrong = (columns.values > weights) | (columns.values < 0)
         if wrong.any():
             k = int(np.argmax(wrong))
-            raise ValueError(
+            raise UserError(
                 f"successes {columns.values[k].item()!r} ({columns.place(k)}) are not between 0 "
                 f"and the trials, {weights[k]:.12g}."
             )
@@ -128,19 +129,19 @@ def _scale(columns: Columns, option: ScaleOption) -> Scale:
     if math.isnan(lowest):
         if isinstance(option, tuple):
             return option  # an empty table on a stated scale: users of whom nothing is known
-        raise ValueError(_NOTHING)
+        raise UserError(_NOTHING)
     if math.isinf(lowest) or math.isinf(highest):
         k = int(np.argmax(np.isinf(values)))
-        raise ValueError(
+        raise UserError(
             f"value {values[k].item()!r} ({columns.place(k)}) is infinite; {allowed(option)}."
         )
     lo, hi = choose(option, lowest, highest)
     if math.isinf(hi - lo):
-        raise ValueError(f"The values span too much, from {lo:g} to {hi:g}; scale them down.")
+        raise UserError(f"The values span too much, from {lo:g} to {hi:g}; scale them down.")
     slack = TOLERANCE * (hi - lo)
     if lowest < lo - slack or highest > hi + slack:
         k = int(np.argmax((values < lo - slack) | (values > hi + slack)))
-        raise ValueError(
+        raise UserError(
             f"value {values[k].item()!r} ({columns.place(k)}) is outside the scale; "
             f"{allowed(option)}."
         )

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace.data.readers.column_names import FEW, role
 from eventspace.data.readers.frames import Table, column_kind, value_array
@@ -73,7 +74,7 @@ def _named(table: Table, given: Mapping[str, Hashable]) -> Roles:
         if r is None or r in ("time", "index", *settled) or j in roles.values():
             continue
         if r in roles:
-            raise ValueError(
+            raise UserError(
                 f"Columns {shown(table.names[roles[r]])} and {shown(name)} could both be the "
                 f"{r}: say which with Observations.from_long(data, {r}=...)."
             )
@@ -82,7 +83,7 @@ def _named(table: Table, given: Mapping[str, Hashable]) -> Roles:
     for r in ("value", "weight"):
         if counts and r in roles:
             names = _listed(table, [roles[r], *(roles[c] for c in counts)])
-            raise ValueError(
+            raise UserError(
                 f"Columns {names} say twice what the {r} is: give Observations.from_long a value "
                 "and perhaps a weight, or else successes and trials."
             )
@@ -182,7 +183,7 @@ def _position(table: Table, name: Hashable) -> int:
     positions = [j for j, other in enumerate(table.names) if other == name]
     if len(positions) != 1:
         number = "no column" if not positions else "more than one column"
-        raise ValueError(
+        raise UserError(
             f"There is {number} {shown(name)} among {_listed(table, range(len(table.names)))}."
         )
     return positions[0]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
+from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace.data.ids import Ids, as_column, number
 from eventspace.data.readers.column_names import role
@@ -73,14 +74,14 @@ class Columns:
 def from_triples(data: tuple[Any, ...], known: Known) -> Columns:
     """Entries of ``(users, items, values)``, or with weights as a fourth."""
     if len(data) not in (3, 4):
-        raise ValueError(
+        raise UserError(
             f"A tuple must be (users, items, values) or (users, items, values, weights), this has "
             f"{len(data)} elements."
         )
     data = tuple(as_column(column) for column in data)
     lengths = [len(column) for column in data]
     if len(set(lengths)) > 1:
-        raise ValueError(f"Users, items, values (and weights) differ in length: {lengths}.")
+        raise UserError(f"Users, items, values (and weights) differ in length: {lengths}.")
     user_ids, users = number(data[0], "user", known.users)
     item_ids, items = number(data[1], "item", known.items)
     weights = value_array(data[3]) if len(data) == 4 else None
@@ -124,7 +125,7 @@ def from_wide(table: Table, user: Hashable | None, weight: Any, known: Known) ->
 def from_array(data: Any, weight: Any, known: Known) -> Columns:
     """Entries of a dense array or nested lists, users x items, NaN or None where missing."""
     if isinstance(data, list) and data and isinstance(data[0], tuple):
-        raise ValueError(
+        raise UserError(
             "A list of tuples could be rows of (user, item, value) or of an array: pass "
             "tuple(zip(*data)) for the first, a numpy array for the second."
         )
@@ -132,12 +133,12 @@ def from_array(data: Any, weight: Any, known: Known) -> Columns:
         data = np.ma.filled(data.astype(np.float64), np.nan)
     array = np.asarray(data, dtype=object if isinstance(data, list) else None)
     if array.ndim != 2:
-        raise ValueError(
+        raise UserError(
             f"Expected a 2-D array, users x items, got {array.ndim} dimension(s) (type "
             f"{type(data).__name__}). Reshape your data, or make all rows of the same length."
         )
     if array.shape[1] == 0:
-        raise ValueError(
+        raise UserError(
             f"Nothing is observed: 0 feature(s) (shape={array.shape}) while a minimum of 1 is "
             "required."
         )
@@ -147,7 +148,7 @@ def from_array(data: Any, weight: Any, known: Known) -> Columns:
 def from_sparse(data: Any, weight: Any, known: Known) -> Columns:
     """Entries of a scipy.sparse array or matrix: all that is stored, zeros too."""
     if data.ndim != 2:
-        raise ValueError(f"Expected a 2-D sparse array, users x items, got {data.ndim} dimension.")
+        raise UserError(f"Expected a 2-D sparse array, users x items, got {data.ndim} dimension.")
     coo = _checked_coo(data)
     rows, cols = (np.asarray(position) for position in coo.coords)
     weights = None if weight is None else _same_shape(weight, coo.shape)[rows, cols]
@@ -166,13 +167,13 @@ def _checked_coo(data: Any) -> Any:
         coo = sparse.coo_array(data)
         lengths = {len(coo.data), *(len(position) for position in coo.coords)}
     except (ValueError, IndexError, TypeError) as error:
-        raise ValueError(f"The sparse matrix does not hold together: {error}.") from error
+        raise UserError(f"The sparse matrix does not hold together: {error}.") from error
     inside = len(lengths) == 1 and all(
         not position.size or (position.min() >= 0 and position.max() < n)
         for position, n in zip(coo.coords, coo.shape, strict=True)
     )
     if not inside:
-        raise ValueError(
+        raise UserError(
             f"The sparse matrix does not hold together: its indices leave the shape {coo.shape}, "
             "or are not as many as its values."
         )
@@ -200,7 +201,7 @@ def _from_matrix(
 def _same_shape(weight: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
     weights = np.asarray(weight)
     if weights.shape != shape:
-        raise ValueError(f"The weights' shape {weights.shape} is not that of the values, {shape}.")
+        raise UserError(f"The weights' shape {weights.shape} is not that of the values, {shape}.")
     return weights
 
 
@@ -208,12 +209,12 @@ def _user_column(table: Table, user: Hashable | None) -> int | None:
     """The column of the users in a wide table: by name, else the first if it is text or times."""
     if user is not None:
         if user not in table.names:
-            raise ValueError(f"There is no column {shown(user)}.")
+            raise UserError(f"There is no column {shown(user)}.")
         return table.names.index(user)
     roles = [role(name) for name in table.names]
     for r in ("user", "index"):
         if roles.count(r) > 1:
-            raise ValueError(
+            raise UserError(
                 f"Columns {shown(table.names[roles.index(r)])} and more are named like the user: "
                 "say which with Observations.from_wide(data, user=...)."
             )
@@ -224,7 +225,7 @@ def _user_column(table: Table, user: Hashable | None) -> int | None:
     if column_kind(table.column(0)) not in ("other", "time"):
         return None
     if roles[0] == "item":
-        raise ValueError(
+        raise UserError(
             f"Column {shown(table.names[0])} is named like an item, but a wide table has a row for "
             "each user and a column for each item: transpose it."
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from eventspace._base.errors import UserError
 from eventspace._base.printable import printable
 from eventspace.data.readers.header import refuse_twice
 from eventspace.data.readers.parquet import read_parquet
@@ -38,7 +39,7 @@ def read_arrow(source: Path | BinaryIO, ids: Iterable[Any] = ()) -> tuple[Any, f
         raise
     except (pa.ArrowException, csv.Error, OSError, MemoryError, UnicodeError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise ValueError(f"{name!r} cannot be read as a table: {printable(reason)}") from error
+        raise UserError(f"{name!r} cannot be read as a table: {printable(reason)}") from error
 
 
 def _read(source: Path | BinaryIO, name: str, ids: frozenset[str]) -> tuple[Any, frozenset[str]]:

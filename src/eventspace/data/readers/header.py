@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from typing import NamedTuple
 
+from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace.data.readers.chunks import Chunks
 from eventspace.data.readers.quotes import Row, row_from
@@ -40,7 +41,7 @@ def read_header(text: Chunks, name: str) -> Header:
     start = data[:_HEAD].tobytes()
     for magic, what in _OTHERS.items():
         if start.startswith(magic):
-            raise ValueError(f"{name!r} is {what}: a table is a CSV, TSV or Parquet file.")
+            raise UserError(f"{name!r} is {what}: a table is a CSV, TSV or Parquet file.")
     if start.startswith(_UTF16):
         raise not_utf8(name)
     if start.startswith(BOM):
@@ -54,10 +55,10 @@ def read_header(text: Chunks, name: str) -> Header:
     if "\0" in first:
         raise not_utf8(name)
     if not first.strip():
-        raise ValueError(f"{name!r} is empty: its first line should name the columns.")
+        raise UserError(f"{name!r} is empty: its first line should name the columns.")
     fields = next(csv.reader([first], delimiter=delimiter))
     if len(fields) == 1:
-        raise ValueError(f"{name!r} is not separated by commas, tabs or semicolons.")
+        raise UserError(f"{name!r} is not separated by commas, tabs or semicolons.")
     names = _names(fields, name)
     if names is None:
         text.skip(size)
@@ -70,7 +71,7 @@ def refuse_twice(names: list[str], name: str) -> None:
     """Refuse a table, of the file ``name``, with two columns of one name."""
     if len(set(names)) < len(names):
         twice = next(column for column, times in Counter(names).items() if times > 1)
-        raise ValueError(
+        raise UserError(
             f"{name!r} has more than one column named {shown(twice)}: does it lack a line of names?"
         )
 
@@ -115,7 +116,7 @@ def _names(fields: list[str], name: str) -> list[str] | None:
         )
         return ["user", "item", "value"]
     if (long and numbers[2]) or (all(numbers) and any("." in field for field in fields)):
-        raise ValueError(
+        raise UserError(
             f"The first line of {name!r} may be a row or the names of the columns: "
             "begin it with a line such as 'user,item,value', or pass a DataFrame."
         )

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 
 _MB = 20  # bits
@@ -98,7 +99,7 @@ class Unpacked(io.RawIOBase):
 def refuse_excess(size: int, packed: int, name: str) -> None:
     """Refuse a table that takes far more memory than its file can be meant to."""
     if size > FREE and size > RATIO * packed:
-        raise ValueError(
+        raise UserError(
             f"{name!r} unpacks to more than {RATIO} times its size, {size >> _MB} MB or more: if "
             "this is meant, save it as plain text first."
         )
