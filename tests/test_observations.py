@@ -17,7 +17,7 @@ import pytest
 from scipy import sparse
 
 from eventspace import Observations
-from eventspace.data.readers.frames import data_frame
+from eventspace.data.frames import data_frame
 from eventspace.data.readers.parquet import read_parquet
 from eventspace.data.readers.streams import Stream
 from tests.observing import (

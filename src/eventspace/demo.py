@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from eventspace._base.types import Floats
 from eventspace.baselines import BiasModel
 from eventspace.data.observations import Observations
 from eventspace.datasets import movielens_small
@@ -27,7 +27,6 @@ CHAINS, SWEEPS = 2, 20  # of a small posterior: seconds, and most of what a larg
 LIKE = 4.0
 SHOWN = 10  # rules, and events
 WELL_RATED = 50  # ratings of a film that well identify its set of 16 events
-Stars = NDArray[np.float64]
 
 
 def run(output: Path, console: Console, n_threads: int | None = -1) -> None:
@@ -138,17 +137,17 @@ def show_rules(model: KolmogorovModel, held_out: pd.DataFrame, console: Console)
     console.print("", table)
 
 
-def predicted(model: Prediction, ratings: pd.DataFrame) -> Stars:
+def predicted(model: Prediction, ratings: pd.DataFrame) -> Floats:
     """Stars; the population stands in for films without ratings."""
     return model.predict(ratings, unit="original", unknown="population")
 
 
-def item_means(train: pd.DataFrame, test: pd.DataFrame) -> Stars:
+def item_means(train: pd.DataFrame, test: pd.DataFrame) -> Floats:
     """The mean of each film's ratings; that of all for a film without any."""
     means = test["item"].map(train.groupby("item")["value"].mean())
     return means.fillna(train["value"].mean()).to_numpy()
 
 
-def rmse(errors: Stars) -> float:
+def rmse(errors: Floats) -> float:
     """The root of the mean of the squares."""
     return float(np.sqrt(np.mean(np.square(errors))))

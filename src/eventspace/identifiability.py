@@ -30,11 +30,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.codes import pack
 from eventspace._base.errors import UserError, UserTypeError
+from eventspace._base.types import Bits, Floats
 from eventspace.baselines.vertices import IN_THE_HULL, affine_hull, nearest_vertices
 from eventspace.logic.inclusion import Classes, below
-
-Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
 
 MOST_EVENTS = 21  # beyond it the candidates are not looked through
 SPANNED = 1e-6  # a singular value of the PMFs below this part of the greatest is none
@@ -148,7 +146,7 @@ def stability(models: Iterable[Any]) -> Stability:
         same = np.array_equal(model.user_ids_, first.user_ids_)
         if not (same and np.array_equal(model.item_ids_, first.item_ids_)):
             raise UserError("The models were not fitted to the same users and items.")
-    rated = np.diff(first.observations_.by_item.ptr) > 0
+    rated = first.observations_.by_item.rated
     bits = [model.indicators_[rated].astype(bool) for model in models]
     found = [_agreement(bits[a], models[a].pmf_, bits[b], models[b].pmf_)
              for a, b in combinations(range(len(models)), 2)]  # fmt: skip

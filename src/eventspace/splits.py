@@ -13,14 +13,14 @@ from sklearn.utils import check_random_state
 
 from eventspace._base.checks import check_whole, is_real, is_whole
 from eventspace._base.errors import UserError
+from eventspace._base.types import Bits
 from eventspace.data.entries import Entries, transpose
+from eventspace.data.frames import data_frame
 from eventspace.data.ids import as_column
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import read_pairs
-from eventspace.data.readers.frames import data_frame
 from eventspace.metrics import rmse
 
-Bools = NDArray[np.bool_]
 Positions = NDArray[np.integer[Any]]
 
 SMALL = 3_000  # entries: below, five folds cost next to nothing
@@ -93,7 +93,7 @@ class Fold:
     weight: NDArray[np.floating[Any]] | None
 
     @classmethod
-    def of(cls, seen: Observations, held: Bools) -> Fold:
+    def of(cls, seen: Observations, held: Bits) -> Fold:
         """The fold with these entries, in the order of ``seen.coo()``, held out."""
         ptr, index, value, weight = seen.by_user
         kept = np.concatenate([[0], np.cumsum(~held)])
@@ -122,7 +122,7 @@ def folds(seen: Observations, cv: Any, random: np.random.RandomState) -> list[Fo
         cv = 5 if seen.n_observed < SMALL else 0.1
     order = random.permutation(seen.n_observed)
     if is_whole(cv) and cv >= 2:
-        choices: Iterable[Bools] = (order % cv == k for k in range(cv))
+        choices: Iterable[Bits] = (order % cv == k for k in range(cv))
     elif is_real(cv) and 0 < cv < 1:
         choices = [order < cv * seen.n_observed]
     else:
@@ -132,7 +132,7 @@ def folds(seen: Observations, cv: Any, random: np.random.RandomState) -> list[Fo
     return [Fold.of(seen, held) for held in helds if held.any()]
 
 
-def _spared(held: Bools, users: Positions, items: Positions) -> Bools:
+def _spared(held: Bits, users: Positions, items: Positions) -> Bits:
     """Of what is to be held out, give one entry back to each user and item with none left."""
     held = held.copy()
     for ids in (users, items):

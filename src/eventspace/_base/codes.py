@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.uint64]
+from eventspace._base.types import Codes
 
 WORD = 64
 _TABLE = 1 << 22  # numbers: a table of so many is made without a thought

@@ -15,14 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.checks import check_number, check_whole
 from eventspace._base.codes import WORD
+from eventspace._base.types import Floats
 from eventspace.data.invariants import InvariantError
 from eventspace.data.observations import Observations, to_learn_from
 from eventspace.engines.cpu import CPU
 from eventspace.fitted.prediction import Prediction
 from eventspace.fitting.descent import Descent, descend, new_pmfs, population_centre
 from eventspace.fitting.settings import checked_threads
-
-Floats = NDArray[np.float64]
 
 
 class Baseline(Prediction, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -138,7 +137,7 @@ class Alternating(Solved):
             if best is None or descent.cost < best.cost:
                 best = descent
         assert best is not None  # n_init is at least one
-        rated = np.diff(observations.by_user.ptr) > 0
+        rated = observations.by_user.rated
         best.pmf[~rated] = population_centre(best.pmf, rated, "mean")
         self.observations_, self.pmf_ = observations, best.pmf
         self._keep(best)

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.checks import check_number
+from eventspace._base.types import Floats
 from eventspace.baselines.base import Baseline
 from eventspace.data.entries import Entries
 from eventspace.data.observations import to_learn_from
-
-Floats = NDArray[np.float64]
 
 
 class BiasModel(Baseline):
@@ -63,7 +62,7 @@ class BiasModel(Baseline):
     def _biases(self, entries: Entries, others: Floats) -> Floats:
         """The damped mean of p - mean - (the bias of the other side) in each row."""
         n_rows = len(entries.ptr) - 1
-        rows = np.repeat(np.arange(n_rows), np.diff(entries.ptr))
+        rows = np.repeat(np.arange(n_rows), entries.sizes)
         weight = entries.weight if entries.weight.size else np.ones(len(rows))
         rest = weight * (entries.value - self.mean_ - others[entries.index])
         total = np.bincount(rows, weight, n_rows) + self.damping

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.jit import njit
+from eventspace._base.types import Floats
 from eventspace.indicators.quadratic import half_gradient, sum_of_weights
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.types import Floats
 from eventspace.baselines.base import Alternating
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU
 from eventspace.fitting.descent import Descent
 from eventspace.indicators.one_hot import OneHot, event_of, one_hot
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

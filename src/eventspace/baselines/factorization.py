@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eventspace._base.checks import check_whole
 from eventspace._base.codes import pack
+from eventspace._base.types import Floats
 from eventspace.baselines.base import Solved
 from eventspace.baselines.bias import BiasModel
 from eventspace.baselines.vertices import affine_hull, nearest_vertices, select
@@ -17,8 +17,6 @@ from eventspace.engines.cpu import CPU
 from eventspace.fitting.settings import checked_threads
 from eventspace.indicators import Exact
 from eventspace.pmf import Pairwise
-
-Floats = NDArray[np.float64]
 
 MOST_EVENTS = 20  # 2^19 candidates
 POOL = 2  # candidates that are looked at more closely, for each event
@@ -87,7 +85,7 @@ class BinaryFactorization(Solved):
         solved = engine.update_pmfs(observations.by_user, pmf, self.codes_[:, 0], pmf[0])
         self.observations_, self.pmf_, self.gap_ = observations, solved.pmf, solved.gap
         self.error_ = float(solved.error.sum())
-        self.pmf_[np.diff(observations.by_user.ptr) == 0] = self.pmf_mean_
+        self.pmf_[observations.by_user.sizes == 0] = self.pmf_mean_
         self.n_features_in_ = observations.n_items
         return self
 

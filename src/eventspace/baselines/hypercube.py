@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.errors import UserError
+from eventspace._base.types import Floats
 from eventspace.baselines.base import Alternating
 from eventspace.baselines.box import Box
 from eventspace.data.observations import Observations, to_learn_from
@@ -16,8 +17,6 @@ from eventspace.fitted.prediction import checked_parts
 from eventspace.fitting.constraints import read_given
 from eventspace.fitting.descent import Descent, random_start
 from eventspace.pmf import Pairwise
-
-Floats = NDArray[np.float64]
 
 
 class HypercubeModel(Alternating):

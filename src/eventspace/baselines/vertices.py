@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, svd
 
+from eventspace._base.types import Bits, Floats
 from eventspace.pmf import Pairwise
-
-Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
 
 NOISE = 1e-6  # of an entry: directions in which the table varies by less are none
 IN_THE_HULL = 1e-9  # a squared distance

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
+from eventspace._base.types import Floats
 from eventspace.data.ids import Ids
 from eventspace.data.readers.column_names import role
 from eventspace.data.readers.frames import Table, table_of, value_array
-
-Floats = NDArray[np.float64]
 
 
 class Attributes(NamedTuple):

@@ -25,9 +25,19 @@ class Entries(NamedTuple):
     value: Float32Array
     weight: Float32Array
 
+    @property
+    def sizes(self) -> Int64Array:
+        """How many entries each row has."""
+        return np.diff(self.ptr)
+
+    @property
+    def rated(self) -> npt.NDArray[np.bool_]:
+        """Which rows have any."""
+        return np.asarray(self.sizes > 0)
+
     def taken(self, rows: Int64Array) -> Entries:
         """These rows only."""
-        sizes = np.diff(self.ptr)[rows]
+        sizes = self.sizes[rows]
         ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         at = np.repeat(self.ptr[rows] - ptr[:-1], sizes) + np.arange(ptr[-1])
         weight = self.weight[at] if self.weight.size else self.weight

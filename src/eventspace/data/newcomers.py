@@ -39,6 +39,6 @@ def news(known: Observations, X: Any) -> News:
             + ("fold in the users first." if new_user[k] else "fit again to change them.")
         )
     rated = np.zeros(new.n_items, dtype=np.bool_)
-    rated[: known.n_items] = np.diff(known.by_item.ptr) > 0
-    items = np.flatnonzero(~rated & (np.diff(new.by_item.ptr) > 0))
+    rated[: known.n_items] = known.by_item.rated
+    items = np.flatnonzero(~rated & (new.by_item.rated))
     return News(new, known.merged(new), known.n_users, items)

@@ -244,7 +244,7 @@ class Observations:
 
     def coo(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """``(user positions, item positions, p)`` of the entries, by user and then by item."""
-        users = np.repeat(np.arange(self.n_users, dtype=np.int32), np.diff(self.by_user.ptr))
+        users = np.repeat(np.arange(self.n_users, dtype=np.int32), self.by_user.sizes)
         return users, self.by_user.index, self.by_user.value
 
     def merged(self, new: Observations) -> Observations:

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from eventspace._base.checks import check_number, check_whole
 from eventspace._base.errors import UserError
+from eventspace._base.types import Floats
 from eventspace.datasets.dataset import Dataset
-
-Floats = NDArray[np.float64]
 
 CITATION = "Made by eventspace.datasets.generators."
 LICENCE = "Nobody's."

@@ -21,11 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.codes import numbers
+from eventspace._base.types import Codes, Floats
 from eventspace.data.entries import Entries
 from eventspace.engines.gram import normal_equations
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.uint64]
 
 CHUNK_BYTES = 1 << 18  # of quadratics, at most: they stay in the cache until they are solved
 CHUNK_WORK = 2_000_000  # multiply-adds, at least: much less is not worth a thread's attention

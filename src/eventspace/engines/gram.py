@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from eventspace._base.jit import njit
 from eventspace._base.prefetch import LINE, prefetch
-
-Floats = NDArray[np.float64]
+from eventspace._base.types import Floats
 
 AHEAD = 16  # entries between asking for a row and using it
 

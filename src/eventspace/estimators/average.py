@@ -15,14 +15,15 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.checks import check_choice, check_share, check_whole
-from eventspace._base.codes import WORD, Codes, pack, unpack
+from eventspace._base.codes import WORD, pack, unpack
 from eventspace._base.errors import UserError
 from eventspace._base.threads import run_together
+from eventspace._base.types import Bits, Codes, Floats
 from eventspace.data.entries import Entries
+from eventspace.data.frames import data_frame
 from eventspace.data.newcomers import News
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import read_pairs
-from eventspace.data.readers.frames import data_frame
 from eventspace.engines.cpu import CPU
 from eventspace.estimators.model import KolmogorovModel
 from eventspace.fitted.prediction import (
@@ -44,9 +45,6 @@ from eventspace.pmf import Pairwise
 from eventspace.rules.evidence import Evidence, held_out_evidence, liked_from
 from eventspace.rules.of_averages import SORTS, AverageMiner
 from eventspace.storage.models import check_fitted, load_model, save_model
-
-Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
 
 
 class Folded(NamedTuple):
@@ -188,8 +186,7 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
     def _rated(self) -> tuple[Floats, Bits]:
         """The PMFs of all users with ratings, and the indicators of such items."""
         users, items = (
-            np.diff(entries.ptr) > 0
-            for entries in (self.observations_.by_user, self.observations_.by_item)
+            entries.rated for entries in (self.observations_.by_user, self.observations_.by_item)
         )
         return self.pmf_[users] * self.n_samples_, self.indicators_[items]
 
@@ -206,7 +203,7 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
 
     def _unsaid(self, items: NDArray[Any]) -> NDArray[np.bool_]:
         """Of which items the samples say nothing, so that the mean indicator stands in."""
-        return np.asarray((items < 0) | (np.diff(self.observations_.by_item.ptr)[items] == 0))
+        return np.asarray((items < 0) | (self.observations_.by_item.sizes[items] == 0))
 
     def _predict_positions(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
         return self._moments(users, items)[0]
@@ -230,12 +227,12 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
 
     def _new_pmfs(self, by_user: Entries, pmf: Floats, bits: Bits) -> Floats:
         """(Q1) for new users, given a sample's indicators and the mean of its PMFs."""
-        rated = np.diff(self.observations_.by_user.ptr) > 0
+        rated = self.observations_.by_user.rated
         mean = pmf[rated].mean(axis=0)
         start = np.tile(mean, (len(by_user.ptr) - 1, 1))
         engine = CPU(Exact(), Pairwise(), 0.0, self.pmf_penalty_)
         solved = engine.update_pmfs(by_user, start, pack(bits)[:, 0], mean)
-        solved.pmf[np.diff(by_user.ptr) == 0] = mean
+        solved.pmf[by_user.sizes == 0] = mean
         return solved.pmf
 
     def inverse_transform(self, X: Any) -> Floats:

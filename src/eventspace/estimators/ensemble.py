@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from eventspace._base.checks import check_number, check_whole
 from eventspace._base.codes import WORD, pack, unpack
 from eventspace._base.randomness import streams
+from eventspace._base.types import Bits, Floats
 from eventspace.data.invariants import MOST_SAMPLES
 from eventspace.data.newcomers import News, news
 from eventspace.data.observations import to_learn_from
 from eventspace.engines.cpu import CPU
-from eventspace.estimators.average import Average, Bits, Floats, Folded
+from eventspace.estimators.average import Average, Folded
 from eventspace.fitted.summary import Summary
 from eventspace.fitting.restarts import TRIAL_MODELS, Restarts, Trial
 from eventspace.fitting.settings import checked_threads
@@ -147,7 +148,7 @@ class KolmogorovEnsemble(Average):
         error = np.square(self._predict_positions(u, i) - p)
         if seen.weighted:
             error *= seen.by_user.weight
-        mean, counts = error.mean(), np.diff(seen.by_user.ptr)
+        mean, counts = error.mean(), seen.by_user.sizes
         if np.isnan(noise):  # nothing could be held out
             noise = float(np.sqrt(mean))
         own = np.bincount(u, error, seen.n_users) / mean if mean > 0 else counts

@@ -18,6 +18,7 @@ from eventspace._base.codes import WORD, pack, unpack
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 from eventspace._base.randomness import streams
+from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.data.newcomers import news
 from eventspace.data.observations import Observations, to_learn_from
@@ -29,8 +30,6 @@ from eventspace.fitting import settings
 from eventspace.fitting.constraints import Given, given_indicators, given_start, read_given
 from eventspace.fitting.descent import Descent, descend, new_pmfs, population_centre, random_start
 from eventspace.storage.models import check_fitted, load_model, save_model
-
-Floats = NDArray[np.float64]
 
 
 class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -218,7 +217,7 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         return draws, int(n_init)
 
     def _keep(self, observations: Observations, descent: Descent, given: str | None = None) -> None:
-        rated = np.diff(observations.by_user.ptr) > 0
+        rated = observations.by_user.rated
         mass = population_centre(descent.pmf, rated, "mean")
         if given != "pmf":
             descent.pmf[~rated] = mass

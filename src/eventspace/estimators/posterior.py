@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from eventspace._base.checks import check_choice, check_whole, is_real, is_whole
 from eventspace._base.codes import WORD
 from eventspace._base.errors import UserError
+from eventspace._base.types import Bits, Floats
 from eventspace.data.attributes import Attributes, read_attributes
+from eventspace.data.frames import data_frame
 from eventspace.data.invariants import MOST_SAMPLES
 from eventspace.data.newcomers import news
 from eventspace.data.observations import Observations, to_learn_from
-from eventspace.data.readers.frames import data_frame
-from eventspace.estimators.average import Average, Bits, Floats, Folded
+from eventspace.estimators.average import Average, Folded
 from eventspace.fitted.summary import Summary
 from eventspace.fitting.settings import checked_threads
 from eventspace.sampling.chain import NOISE_SHAPE, Laws
@@ -226,7 +227,7 @@ class KolmogorovPosterior(Average):
         self.concentration_ = laws.concentration
         self.user_spread_ = float(np.sqrt(laws.user_variance))
         self.item_spread_ = float(np.sqrt(laws.item_variance))
-        rated = np.diff(observations.by_user.ptr) > 0
+        rated = observations.by_user.rated
         mass = np.array([pmf[rated].mean(axis=0) for chain in chains for pmf in chain.pmf])
         variance = float(np.mean(mass * (1 - mass))) / (self.concentration_ + 1)  # of Dirichlet
         self.pmf_penalty_ = float(np.median(self.noise_)) ** 2 / max(variance, 1e-9)
@@ -296,7 +297,7 @@ class KolmogorovPosterior(Average):
             yield pmf, bits[:, group::n_groups].mean(axis=1)
 
     def _left_open(self, users: NDArray[Any]) -> Floats:
-        rated = np.diff(self.observations_.by_user.ptr) > 0
+        rated = self.observations_.by_user.rated
         left_open: Floats = np.append(self.open_, self.open_[rated].mean())[users]
         return left_open
 
@@ -310,7 +311,7 @@ class KolmogorovPosterior(Average):
             return super().transform(X)
         unit = mean_weight(self.observations_)
         by_user = self._aligned(X).with_unit_weight(unit).by_user
-        rated = np.diff(self.observations_.by_user.ptr) > 0
+        rated = self.observations_.by_user.rated
         rate = NOISE_SHAPE / float(np.mean(1.0 / np.square(self.noise_[rated])))
         found = []
         for (pmf, chances), covariance in zip(self._groups(), self.covariance_, strict=True):

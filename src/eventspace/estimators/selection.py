@@ -15,9 +15,9 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eventspace._base.codes import Codes
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
+from eventspace._base.types import Codes
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations, to_learn_from
 from eventspace.engines.cpu import Pmfs
@@ -26,7 +26,6 @@ from eventspace.fitted.summary import Summary
 from eventspace.fitting import settings
 from eventspace.splits import Fold, folds
 
-Bools = NDArray[np.bool_]
 Positions = NDArray[np.integer[Any]]
 
 EVENTS = (4, 8, 16, 32)  # tried for "auto", until one is no better than those before

@@ -10,17 +10,17 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.checks import check_choice, check_whole
-from eventspace._base.codes import Codes, unpack
+from eventspace._base.codes import unpack
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
+from eventspace._base.types import Codes, Floats
+from eventspace.data.frames import data_frame
 from eventspace.data.ids import Ids, as_column, first_missing
 from eventspace.data.invariants import simplex_flaw
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import is_positional, read_pairs
-from eventspace.data.readers.frames import data_frame
 from eventspace.logic.space import known_position, known_positions
 
-Floats = NDArray[np.float64]
 Unit = Literal["probability", "original"]
 Unknown = Literal["error", "population"]
 
@@ -60,13 +60,13 @@ class Prediction:
     @property
     def pmf_mean_(self) -> Floats:
         """The mean PMF of the users with ratings: the population's."""
-        rated = np.diff(self.observations_.by_user.ptr) > 0
+        rated = self.observations_.by_user.rated
         return np.asarray(self.pmf_[rated].mean(axis=0))
 
     @property
     def indicator_mean_(self) -> Floats:
         """The mean indicator of the rated items: what part of them comes true in each event."""
-        rated = np.diff(self.observations_.by_item.ptr) > 0
+        rated = self.observations_.by_item.rated
         return np.asarray(self.indicators_[rated].mean(axis=0))
 
     def predict(
@@ -134,7 +134,7 @@ class Prediction:
         known = self.observations_
         u = known_position(known.user_ids, user, "user")
         p = self.inverse_transform(self.pmf_[u])[0]
-        evidence = np.diff(known.by_item.ptr)
+        evidence = known.by_item.sizes
         candidate = evidence >= min_evidence
         if not seen:
             candidate[known.by_user.index[known.by_user.ptr[u] : known.by_user.ptr[u + 1]]] = False
@@ -197,7 +197,7 @@ class Prediction:
     def _indicators_or_mean(self, items: NDArray[Any] | slice = slice(None)) -> Floats:
         """psi of some items as numbers, with the mean indicator for those without ratings."""
         indicators = self._indicators_of(items).astype(np.float64)
-        unrated = np.diff(self.observations_.by_item.ptr)[items] == 0
+        unrated = self.observations_.by_item.sizes[items] == 0
         if unrated.any() and getattr(self, "given_", None) != "indicators":
             indicators[unrated] = self.indicator_mean_
         return indicators

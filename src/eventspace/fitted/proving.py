@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.checks import check_choice, check_share, check_whole
-from eventspace._base.codes import Codes
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
+from eventspace._base.types import Codes
 from eventspace.fitted.reasoning import Reasoning
 from eventspace.rules import mining
 from eventspace.rules.evidence import Evidence, held_out_evidence, liked_from

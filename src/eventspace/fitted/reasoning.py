@@ -6,9 +6,9 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from eventspace._base.codes import Codes
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
+from eventspace._base.types import Codes
 from eventspace.data.observations import Observations
 from eventspace.logic.algebra import Event
 from eventspace.logic.event_labels import Characters

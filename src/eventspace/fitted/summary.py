@@ -44,7 +44,7 @@ def summarise(model: Any) -> Summary:
     n_cells = seen.n_users * seen.n_items
     rmse = math.sqrt(model.error_ / seen.total_weight)
     lo, hi = seen.scale
-    rated = np.diff(seen.by_item.ptr) > 0
+    rated = seen.by_item.rated
     proved = f"{model.proved_[rated].sum():,} of {rated.sum():,}"
     guarantee = indicator_solver(model).guarantee
     lines = [

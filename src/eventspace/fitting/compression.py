@@ -17,17 +17,16 @@ from numpy.typing import NDArray
 from eventspace._base.codes import WORD, unpack
 from eventspace._base.progress import bar
 from eventspace._base.threads import one_blas_thread
+from eventspace._base.types import Codes, Floats
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
-from eventspace.engines.cpu import Codes, Indicators, Pmfs
+from eventspace.engines.cpu import Indicators, Pmfs
 from eventspace.estimators.model import KolmogorovModel
 from eventspace.fitted.prediction import squared_error
 from eventspace.fitting.descent import Descent, descend, random_start
 from eventspace.fitting.settings import checked_threads
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
-
-Floats = NDArray[np.float64]
 
 N_ITER, TOL = 30, 1e-3
 SOLVER = Local(3)  # with its random starts the descent ends lower than with the exact one

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from eventspace._base.codes import pack
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
+from eventspace._base.types import Floats
 from eventspace.data.attributes import read_attributes
 from eventspace.data.entries import Entries
 from eventspace.data.ids import Ids
@@ -22,8 +23,6 @@ from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU, Indicators
 from eventspace.fitted.prediction import check_pmf
 from eventspace.fitting.descent import Descent
-
-Floats = NDArray[np.float64]
 
 
 class Shared(CPU):

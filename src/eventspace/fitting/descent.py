@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 
 from eventspace._base.codes import numbers
 from eventspace._base.randomness import streams
+from eventspace._base.types import Codes, Floats
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import Indicators, Pmfs
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.uint64]
 
 
 class Engine(Protocol):
@@ -97,7 +95,7 @@ def descend(
     ``descent`` is changed as a whole after each half-step, so an interrupt (Ctrl-C) leaves it as it
     was after the last one that ended; it is then marked and returned.
     """
-    rated = np.diff(observations.by_user.ptr) > 0
+    rated = observations.by_user.rated
     try:
         for _ in range(n_iter):
             centre = population_centre(descent.pmf, rated, prior)
@@ -138,5 +136,5 @@ def new_pmfs(
     centre = mean if prior == "mean" else np.zeros_like(mean)
     start = np.tile(mean, (len(by_user.ptr) - 1, 1))
     solved = engine.update_pmfs(by_user, start, codes, centre)
-    solved.pmf[np.diff(by_user.ptr) == 0] = mean
+    solved.pmf[by_user.sizes == 0] = mean
     return solved

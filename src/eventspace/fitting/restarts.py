@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eventspace._base.codes import unpack
 from eventspace._base.threads import run_together
+from eventspace._base.types import Bits, Floats
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU
 from eventspace.fitted.prediction import dot_products
@@ -18,9 +18,6 @@ from eventspace.fitting.descent import Descent, descend, population_centre, rand
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
 from eventspace.splits import Fold
-
-Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
 
 TOL = 1e-4  # of the cost: a descent that gains less is at its end
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3)  # of PMFs, from strong to weak
@@ -116,7 +113,7 @@ class Restarts:
         run_together(title, tasks, self.n_iter, self.n_threads, self.show)
 
     def _model(self, descent: Descent, observations: Observations) -> tuple[Floats, Bits]:
-        rated = np.diff(observations.by_user.ptr) > 0
+        rated = observations.by_user.rated
         pmf = descent.pmf.copy()
         pmf[~rated] = population_centre(pmf, rated, "mean")
         return pmf, unpack(descent.codes[:, None], self.n_events)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from eventspace._base.checks import check_whole
 from eventspace._base.jit import njit
 from eventspace._base.randomness import next_random, uniform
+from eventspace._base.types import Floats
 from eventspace.indicators.local import descend_by_flips
 from eventspace.indicators.quadratic import (
     half_gradient,
@@ -28,8 +29,6 @@ from eventspace.indicators.quadratic import (
     write_code,
 )
 from eventspace.indicators.relaxation import lift, mix, project, rank_for, scatter
-
-Floats = NDArray[np.float64]
 
 ENUMERATED = 10  # up to so many events the table of all 2^D costs is the quicker way
 ROUGH, FINE = 8, 100  # sweeps of the mixing method

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from eventspace._base.checks import check_whole
 from eventspace._base.jit import njit
 from eventspace._base.randomness import next_random, uniform
+from eventspace._base.types import Floats
 from eventspace.indicators.quadratic import half_gradient, read_code, tolerance, write_code
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

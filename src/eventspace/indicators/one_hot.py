@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.uint64]
+from eventspace._base.types import Codes, Floats
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eventspace._base.jit import njit
-
-Floats = NDArray[np.float64]
+from eventspace._base.types import Floats
 
 # Costs of an item that differ by less than this times its sum of weights count as equal: a
 # difference of 1e-7 in the mean squared error of its values, which lie in [0, 1].

@@ -12,12 +12,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eventspace._base.jit import njit
 from eventspace._base.randomness import fill_normal
-
-Floats = NDArray[np.float64]
+from eventspace._base.types import Floats
 
 
 @njit(cache=True, nogil=True)

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from eventspace._base.checks import check_whole
 from eventspace._base.jit import njit
 from eventspace._base.randomness import fill_normal
+from eventspace._base.types import Floats
 from eventspace.indicators.quadratic import half_gradient, read_code, tolerance, write_code
 from eventspace.indicators.relaxation import lift, mix, project, rank_for, scatter
-
-Floats = NDArray[np.float64]
 
 MAX_SWEEPS = 1000
 GAIN = 1e-9  # of the value, in a sweep: the relaxation is then solved to about 1e-6

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eventspace._base.checks import check_whole
-from eventspace._base.codes import Codes, inside, sizes, unpack
+from eventspace._base.codes import inside, sizes, unpack
 from eventspace._base.errors import UserError, UserTypeError
 from eventspace._base.printable import printable
+from eventspace._base.types import Codes, Floats
+from eventspace.data.frames import data_frame
 from eventspace.data.pairs import is_column
-from eventspace.data.readers.frames import data_frame
-from eventspace.logic.space import Floats, Space, known_positions
+from eventspace.logic.space import Space, known_positions
 
 PRECEDENCE = {"|": 1, "^": 2, "&": 3, "-": 4, "~": 5}  # as in Python: the higher binds tighter
 _NAME = 6

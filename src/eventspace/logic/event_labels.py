@@ -14,17 +14,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from eventspace._base.codes import unpack
 from eventspace._base.jit import njit
 from eventspace._base.printable import encoded
-from eventspace.data.readers.frames import data_frame
+from eventspace._base.types import Floats
+from eventspace.data.frames import data_frame
 from eventspace.logic.space import Space
 from eventspace.rules.evidence import deviations
 from eventspace.rules.measures import SHRINKAGE
-
-Floats = NDArray[np.float64]
 
 LABELS = 2, 1  # how many likes and dislikes make a label
 SIGNIFICANT = 1.0  # the least t-statistic that is worth a word

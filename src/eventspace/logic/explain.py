@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 
 from eventspace._base.codes import inside, masses, unpack
 from eventspace._base.printable import printable
-from eventspace.data.readers.frames import data_frame
+from eventspace._base.types import Floats, Positions
+from eventspace.data.frames import data_frame
 from eventspace.logic.event_labels import Characters
 from eventspace.logic.space import Space
-
-Floats = NDArray[np.float64]
-Positions = NDArray[np.int64]
 
 SHOWN = 4  # events of a side, and
 SHOWN_RULES = 3  # rules of a kind, that the text names

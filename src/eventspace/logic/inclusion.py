@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.codes import WORD, Codes, unpack
+from eventspace._base.codes import WORD, unpack
 from eventspace._base.jit import njit
-
-Positions = NDArray[np.int64]
-Bits = NDArray[np.bool_]
+from eventspace._base.types import Bits, Codes, Positions
 
 TABLE_EVENTS = 20  # a table over the sets of more events than this is not made
 

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.checks import check_whole
-from eventspace._base.codes import Codes, inside, masses
+from eventspace._base.codes import inside, masses
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
-from eventspace.data.readers.frames import data_frame
-from eventspace.logic.inclusion import Classes, Positions, covers, influence
+from eventspace._base.types import Codes, Floats, Positions
+from eventspace.data.frames import data_frame
+from eventspace.logic.inclusion import Classes, covers, influence
 from eventspace.logic.space import Space
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

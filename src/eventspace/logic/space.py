@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.codes import Codes, masses, pack
+from eventspace._base.codes import masses, pack
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
+from eventspace._base.types import Codes, Floats
 from eventspace.data.ids import Ids, as_column, plain_array
 from eventspace.data.observations import Observations
-
-Floats = NDArray[np.float64]
 
 NO_MASS = 1e-12  # an event that nobody gives more mass than this never occurs
 _SEARCHED = 10_000  # ids among which a misspelt one is looked for
@@ -42,7 +41,7 @@ class Space:
     @cached_property
     def mass(self) -> Floats:
         """The population: the mean PMF of the users with ratings."""
-        rated = np.diff(self.observations.by_user.ptr) > 0
+        rated = self.observations.by_user.rated
         return np.asarray(self.pmf[rated].mean(axis=0))
 
     @cached_property
@@ -64,7 +63,7 @@ class Space:
     @cached_property
     def ratings(self) -> NDArray[np.int64]:
         """How many ratings each item has."""
-        return np.diff(self.observations.by_item.ptr)
+        return self.observations.by_item.sizes
 
     def user(self, user: Hashable) -> int:
         """The position of a user."""

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-Floats = NDArray[np.float64]
-Positions = NDArray[np.int64]
+from eventspace._base.types import Floats, Positions
+
 Pairs = list[tuple[int, int]]
 
 SWEEPS = 60  # of the search for places with few crossings; after half of them the order stays

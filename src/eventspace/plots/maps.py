@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.cluster import hierarchy
 from sklearn.utils.validation import check_is_fitted
 
+from eventspace._base.types import Floats, Positions
 from eventspace.fitted.prediction import Prediction
 from eventspace.logic.space import known_positions
 from eventspace.plots.axes import axes_of, label_of
@@ -16,8 +17,6 @@ from eventspace.plots.axes import axes_of, label_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
-Positions = NDArray[np.int64]
 
 MOST_ROWS = 200  # beyond it nobody reads a row
 NAMED = 50  # rows up to which each has its name
@@ -32,7 +31,7 @@ def pmfs(model: Prediction, ax: Axes | None = None, *, users: Any = None) -> Axe
     """
     check_is_fitted(model)
     seen = model.observations_
-    rows = _chosen(seen.user_ids, users, np.diff(seen.by_user.ptr), "user")
+    rows = _chosen(seen.user_ids, users, seen.by_user.sizes, "user")
     rows = rows[_by_similarity(model.pmf_[rows])]
     names = [label_of(seen.user_ids.values[row]) for row in rows]
     ax = _map(ax, model.pmf_[rows], names, cmap="Blues")
@@ -49,7 +48,7 @@ def indicators(model: Prediction, ax: Axes | None = None, *, items: Any = None) 
     """
     check_is_fitted(model)
     seen = model.observations_
-    rows = _chosen(seen.item_ids, items, np.diff(seen.by_item.ptr), "item")
+    rows = _chosen(seen.item_ids, items, seen.by_item.sizes, "item")
     bits = model.indicators_[rows].astype(np.float64)
     order = _by_similarity(bits)
     names = [label_of(seen.item_ids.values[row]) for row in rows[order]]

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from eventspace._base.types import Floats, Positions
 from eventspace.fitted.reasoning import Reasoning
 from eventspace.logic.inclusion import Classes, covers
 from eventspace.logic.space import known_positions
 from eventspace.plots.axes import COLOURS, QUIET, axes_of, label_of
-from eventspace.plots.layers import Floats, Positions, layers
+from eventspace.plots.layers import layers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eventspace._base.checks import check_choice, check_number, check_whole
 from eventspace._base.jit import njit
+from eventspace._base.types import Floats
 from eventspace.pmf.quadratic import cost_of, duality_gap, half_gradient, largest_diagonal
-
-Floats = NDArray[np.float64]
 
 PAPER, JAGGI, LINE_SEARCH = 0, 1, 2
 STEPS = {"paper": PAPER, "jaggi": JAGGI, "line-search": LINE_SEARCH}

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from eventspace._base.jit import njit
-
-Floats = NDArray[np.float64]
+from eventspace._base.types import Floats
 
 
 @njit(cache=True, nogil=True)

@@ -6,11 +6,9 @@ What does not fit is left out, the least rated items first, and the page says so
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from eventspace._base.types import Positions
 from eventspace.logic.space import Space
-
-Positions = NDArray[np.int64]
 
 NAME = 200  # characters of an id
 ITEMS = 150_000
@@ -31,7 +29,7 @@ def chosen_items(space: Space) -> Positions:
 
 def chosen_users(space: Space) -> Positions:
     """All users with ratings or, where they are too many, some from the busiest to the idlest."""
-    ratings = np.diff(space.observations.by_user.ptr)
+    ratings = space.observations.by_user.sizes
     order = np.argsort(-ratings, kind="stable")[: np.count_nonzero(ratings)]
     if not order.size:
         return order

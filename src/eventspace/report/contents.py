@@ -14,16 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 import eventspace
-from eventspace._base.codes import WORD, Codes
+from eventspace._base.codes import WORD
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
+from eventspace._base.types import Codes, Positions
 from eventspace.data.observations import Observations
 from eventspace.fitted.proving import mined
 from eventspace.logic.event_labels import Characters
 from eventspace.logic.inclusion import Classes
 from eventspace.logic.space import Space, known_positions
 from eventspace.report import budget
-from eventspace.report.budget import Positions, name_of
+from eventspace.report.budget import name_of
 from eventspace.report.fit import fit_of
 from eventspace.rules import mining
 
@@ -79,7 +80,7 @@ def _positions_of(space: Space, users: Any) -> Positions:
 def _notes(space: Space, items: Positions, people: Positions, users: Any) -> list[str]:
     seen, notes = space.observations, []
     rated, raters = (
-        int(np.count_nonzero(np.diff(entries.ptr))) for entries in (seen.by_item, seen.by_user)
+        int(np.count_nonzero(entries.sizes)) for entries in (seen.by_item, seen.by_user)
     )
     if rated < seen.n_items:
         notes.append(
@@ -172,7 +173,7 @@ def _users(space: Space, people: Positions, place: Positions) -> dict[str, Any]:
         values.append(rounded(seen.from_unit(seen.by_user.value[own][at >= 0])))
     return {
         "name": [name_of(seen.user_ids[u]) for u in people],
-        "ratings": np.diff(seen.by_user.ptr)[people].tolist(),
+        "ratings": seen.by_user.sizes[people].tolist(),
         "pmf": (space.pmf[people] * PMF_UNIT).round().astype(np.int64).tolist(),
         "items": rated,
         "values": values,

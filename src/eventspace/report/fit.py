@@ -6,14 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from eventspace._base.types import Floats
 from eventspace.data.observations import Observations
 from eventspace.fitting.settings import indicator_solver
 from eventspace.metrics import reliability_curve, rmse
 from eventspace.report import budget
-
-Floats = NDArray[np.float64]
 
 BINS = 10  # of the calibration
 CELLS = 20  # of what is predicted and of what is observed
@@ -22,7 +20,7 @@ CELLS = 20  # of what is predicted and of what is observed
 def fit_of(model: Any, held_out: Observations | None) -> dict[str, Any]:
     """Plain values for the page."""
     seen = model.observations_
-    rated = np.diff(seen.by_item.ptr) > 0
+    rated = seen.by_item.rated
     parts = {"training data": _compared(model, seen)}
     if held_out is not None:
         parts["held-out data"] = _compared(model, held_out)

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from eventspace._base.checks import is_real
 from eventspace._base.errors import UserError
 from eventspace._base.jit import njit
+from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
-
-Floats = NDArray[np.float64]
 
 DAMPING = 5.0  # a mean of few ratings is drawn to zero as by this many
 
@@ -102,7 +101,7 @@ def held_out_evidence(X: Any, trained: Observations, like: float) -> Evidence:
     if isinstance(X, str) and known.positions([X])[0] >= 0:
         raise UserError(f"{X!r} is an item, not a table: rules(item={X!r}) gives its rules.")
     table = Observations.of(X, items=known)
-    if not np.diff(table.by_item.ptr)[: len(known)].any():
+    if not table.by_item.sizes[: len(known)].any():
         raise UserError("None of the items of the table is one of the model's.")
     if table.scale[1] < like:
         warnings.warn(
@@ -134,14 +133,14 @@ def deviations(observations: Observations) -> Deviations:
 
 def _damped_means(entries: Entries, of_other: Floats, mean: float) -> Floats:
     """Each row's mean, over what the mean of all and the others' means explain."""
-    sizes = np.diff(entries.ptr)
+    sizes = entries.sizes
     rest = entries.value - mean - of_other[entries.index]
     sums = np.bincount(np.repeat(np.arange(len(sizes)), sizes), rest, len(sizes))
     return np.asarray(sums / (sizes + DAMPING))
 
 
 def _less(entries: Entries, of_row: Floats, of_other: Floats, mean: float) -> NDArray[np.float32]:
-    of_rows = np.repeat(of_row, np.diff(entries.ptr))
+    of_rows = np.repeat(of_row, entries.sizes)
     return (entries.value - mean - of_rows - of_other[entries.index]).astype(np.float32)
 
 

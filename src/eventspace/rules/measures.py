@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-Floats = NDArray[np.float64]
+from eventspace._base.types import Floats
 
 Z = 1.959964  # of a normal law, 95 % lies within so many standard deviations
 SHRINKAGE = 20  # what few users say is drawn to zero as by so many who say nothing

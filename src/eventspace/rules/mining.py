@@ -14,16 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.codes import Codes, inside, masses, sizes
+from eventspace._base.codes import inside, masses, sizes
 from eventspace._base.jit import njit
-from eventspace.data.readers.frames import data_frame
+from eventspace._base.types import Codes, Floats, Positions
+from eventspace.data.frames import data_frame
 from eventspace.logic.inclusion import Classes
 from eventspace.logic.space import Space
 from eventspace.rules.evidence import Evidence
 from eventspace.rules.measures import evidence_measures, log_chance, model_measures, surprise
-
-Floats = NDArray[np.float64]
-Positions = NDArray[np.int64]
 
 CONVENTIONS = ("model", "paper")
 SORTS = ("surprise", "lift", "leverage", "confidence", "support", "correlation", "stability")

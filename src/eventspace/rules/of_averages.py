@@ -9,12 +9,13 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.codes import Codes, inside, masses, sizes
+from eventspace._base.codes import inside, masses, sizes
 from eventspace._base.progress import bar
+from eventspace._base.types import Codes, Floats, Positions
 from eventspace.rules import mining
 from eventspace.rules.evidence import Evidence
 from eventspace.rules.measures import log_chance, surprise
-from eventspace.rules.mining import Floats, Miner, Positions, Rules
+from eventspace.rules.mining import Miner, Rules
 
 _LEAST = 1e-9  # a probability of zero is no rule
 SORTS = tuple(name if name != "stability" else "probability" for name in mining.SORTS)

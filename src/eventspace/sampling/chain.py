@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eventspace._base.errors import UserError
 from eventspace._base.randomness import streams
+from eventspace._base.types import Floats
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU
 from eventspace.sampling.draw_indicators import draw_indicators
@@ -30,8 +30,6 @@ from eventspace.sampling.priors import (
     pseudo_counts,
     tilted,
 )
-
-Floats = NDArray[np.float64]
 
 NOISE_SHAPE = 20.0  # of the Gamma law of the users' precisions: they differ by a quarter or so
 NOISE_RATE = 0.8  # where its rate starts: a standard deviation of about 0.2
@@ -87,8 +85,8 @@ class Chain:
         self.item_inclinations = Inclinations.none(seen.n_items, n_events)
         self._user_seeds = streams(self.rng, seen.n_users)
         self._item_seeds = streams(self.rng, seen.n_items)
-        self._counts = np.diff(seen.by_user.ptr).astype(np.float64)
-        self._rated_items = np.diff(seen.by_item.ptr) > 0
+        self._counts = seen.by_user.sizes.astype(np.float64)
+        self._rated_items = seen.by_item.rated
         self._rated_users = self._counts > 0
         self._by_item = incidence(seen.by_item, seen.n_users)
         self._by_user = incidence(seen.by_user, seen.n_items)

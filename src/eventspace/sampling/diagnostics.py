@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eventspace._base.errors import UserError
-
-Floats = NDArray[np.float64]
+from eventspace._base.types import Floats
 
 
 def split_rhat(draws: Floats) -> Floats:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from eventspace._base.types import Floats
 from eventspace.data.newcomers import News
 from eventspace.sampling.chain import NOISE_SHAPE, Chain, Laws, spread
 from eventspace.sampling.draw_indicators import draw_indicators
@@ -21,8 +21,6 @@ from eventspace.sampling.priors import (
     pseudo_counts,
     tilted,
 )
-
-Floats = NDArray[np.float64]
 
 PRIOR_STEPS = 10  # of the regressions of the bits, from zero: few are left to go
 SWEEPS = 40  # over the new users, then over the new items
@@ -57,7 +55,7 @@ class Folding(Chain):
             return
         by_user = self.new.entries.by_user.rows(first)
         pmf, precision, seeds = self.pmf[first:], self.precision[first:], self._user_seeds[first:]
-        n_rated, n_events = np.diff(by_user.ptr).astype(float), pmf.shape[1]
+        n_rated, n_events = by_user.sizes.astype(float), pmf.shape[1]
         centres, towards = self.centres_and_lean()
         centres = centres[first:]
         pmf[:] = centres / centres.sum(axis=1, keepdims=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.types import Floats
 from eventspace.data.newcomers import News
 from eventspace.engines.cpu import CPU
 from eventspace.indicators import Exact
@@ -16,8 +17,6 @@ from eventspace.sampling.chain import Laws
 from eventspace.sampling.folding import Folding
 from eventspace.sampling.sampler import Sampler
 from eventspace.sampling.weighing import Joint, Weighed
-
-Floats = NDArray[np.float64]
 
 Group = tuple[Weighed, Floats]  # new users over its events, and what is expected of new items
 

@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, gammaln
 
+from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.sampling.draw_pmfs import TINY
 from eventspace.sampling.draw_slices import slice_draw
 from eventspace.sampling.inclinations import MOST
-
-Floats = NDArray[np.float64]
 
 RIDGE = 20.0  # of the items, on features of unit variance: twenty rows that say nothing
 RIDGES = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)  # of the users, to choose from
@@ -38,7 +37,7 @@ WIDTH = 0.1  # of the first interval in which the log of a concentration is soug
 
 def incidence(entries: Entries, n_columns: int) -> Any:
     """Who rated what, as a sparse matrix, each row over the square root of its number of ones."""
-    sizes = np.diff(entries.ptr)
+    sizes = entries.sizes
     ones = np.repeat(1.0 / np.sqrt(np.maximum(sizes, 1)), sizes)
     return sparse.csr_array((ones, entries.index, entries.ptr), shape=(len(sizes), n_columns))
 

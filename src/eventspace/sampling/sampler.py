@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from eventspace._base.codes import Codes, pack, unpack
+from eventspace._base.codes import pack, unpack
 from eventspace._base.threads import run_together
+from eventspace._base.types import Bits, Codes, Floats
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU
 from eventspace.fitted.prediction import dot_products, squared_error
@@ -20,9 +20,6 @@ from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import Chain, Laws, spread
 from eventspace.sampling.priors import features, incidence, pmf_centres
 from eventspace.sampling.weighing import Joint, Weighed
-
-Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
 
 START_PENALTIES = (30.0, 10.0, 3.0)  # down which the descents go that chains start from
 START_ITERATIONS = 5  # at each of them
@@ -99,7 +96,7 @@ class Sampler:
         chances = np.hstack([np.mean(drawn, axis=0) for drawn in bits])
         theta = np.hstack([np.mean(chain.pmf, axis=0) for chain in chains]) / len(chains)
         variance = np.mean([1.0 / tau for chain in chains for tau in chain.precision], axis=0)
-        rated, Z = np.diff(by_user.ptr) > 0, np.ones((len(theta), 1))
+        rated, Z = by_user.rated, np.ones((len(theta), 1))
         if self.informed:
             Z = features(incidence(by_user, n_items), chances, self.user_attributes)
         joint = Joint(by_user, chances, self.n_threads, self.show)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eventspace._base.codes import unpack
+from eventspace._base.types import Bits, Floats
 from eventspace.data.observations import Observations
-from eventspace.sampling.sampler import Bits, Draws, Sampler
+from eventspace.sampling.sampler import Draws, Sampler
 from eventspace.sampling.weighing import together
-
-Floats = NDArray[np.float64]
 
 
 class Kept(NamedTuple):

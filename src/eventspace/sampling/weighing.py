@@ -15,17 +15,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from eventspace._base.threads import one_blas_thread, run_together
+from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.engines.gram import normal_equations
 from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import NOISE_SHAPE
 from eventspace.sampling.draw_pmfs import TINY
-
-Floats = NDArray[np.float64]
 
 MOST_EVENTS = 256  # of chains that are weighed together: each user's are a matrix to invert
 LEAST_USERS = 4  # for each of these events, or their law cannot be learnt
@@ -40,7 +38,7 @@ AT_A_TIME = 8  # users, whose quadratics are held
 
 def together(n_chains: int, n_events: int, by_user: Entries) -> int:
     """How many chains users weigh at a time, all in groups of this size; one: none is weighed."""
-    counts = np.diff(by_user.ptr)
+    counts = by_user.sizes
     counts = counts[counts > 0]
     if counts.mean() < LEAST_RATINGS:
         return 1
@@ -77,7 +75,7 @@ class Joint:
 
     def __post_init__(self) -> None:
         by_user, psi = self.by_user, self.indicators
-        self._counts = np.diff(by_user.ptr).astype(np.float64)
+        self._counts = by_user.sizes.astype(np.float64)
         self._rated = self._counts > 0
         weight = by_user.weight if by_user.weight.size else np.ones(by_user.index.size)
         shape = len(self._counts), len(psi)

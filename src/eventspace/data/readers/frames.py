@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from eventspace.data.ids import PANDAS_COLUMN, Ids, as_column, plain_array, series_column
+from eventspace.data.ids import PANDAS_COLUMN, Ids, as_column, series_column
 from eventspace.data.readers.files import read_arrow
 from eventspace.data.readers.spelling import values_of
 
@@ -106,18 +106,6 @@ def table_of(data: Any, ids: Iterable[Hashable | None] = ()) -> Table | None:
     if not isinstance(frame, nw.DataFrame):
         return None
     return Table(list(frame.columns), frame, frame.implementation.value)
-
-
-def data_frame(columns: dict[str, Any], library: str) -> Any:
-    """A DataFrame of these columns, in the library of this name."""
-    arrays = {name: plain_array(as_column(column)) for name, column in columns.items()}
-    if library == "pandas":
-        return pd.DataFrame(arrays)
-    import narwhals as nw
-
-    # others find the type of Python's objects, but keep numpy's arrays of them as they are
-    plain = {name: a.tolist() if a.dtype == object else a for name, a in arrays.items()}
-    return nw.from_dict(plain, backend=cast("Any", library)).to_native()
 
 
 def column_kind(column: Any) -> str:

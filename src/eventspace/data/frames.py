@@ -1,0 +1,25 @@
+"""Answers as tables, in the library that the caller's own table came in."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from eventspace.data.ids import as_column, plain_array
+
+COLUMNS = "columns"  # no library: a dict of the columns, which needs no import
+
+
+def data_frame(columns: dict[str, Any], library: str) -> Any:
+    """A DataFrame of these columns, in the library of this name."""
+    if library == COLUMNS:
+        return columns
+    arrays = {name: plain_array(as_column(column)) for name, column in columns.items()}
+    if library == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame(arrays)
+    import narwhals as nw
+
+    # others find the type of Python's objects, but keep numpy's arrays of them as they are
+    plain = {name: a.tolist() if a.dtype == object else a for name, a in arrays.items()}
+    return nw.from_dict(plain, backend=cast("Any", library)).to_native()
