@@ -30,7 +30,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from benchmarks.timing import interleaved, median, publish, save, table
-from eventspace._base.types import Codes, pack
+from eventspace._base.codes import pack
+from eventspace._base.types import Codes
 from eventspace.logic import inclusion
 from eventspace.logic.inclusion import Classes
 

@@ -7,14 +7,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from eventspace import (
-    KolmogorovEnsemble,
-    KolmogorovModel,
-    KolmogorovPosterior,
-    Observations,
-    compression,
-)
+from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior, Observations
 from eventspace._base.codes import inside, pack
+from eventspace.fitting import compression
 from eventspace.fitting.descent import descend
 
 MAKERS = {

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from eventspace import KolmogorovModel, Observations, characters
+from eventspace import KolmogorovModel, Observations
+from eventspace.logic import event_labels as characters
 from eventspace.logic.event_labels import Characters
 from tests.test_rules import random_model
 

@@ -11,8 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from eventspace import KolmogorovModel, Observations, inclusion
+from eventspace import KolmogorovModel, Observations
 from eventspace._base.codes import pack, unpack
+from eventspace.logic import inclusion
 from eventspace.logic.inclusion import Classes
 from eventspace.logic.order import Order
 from eventspace.logic.space import Space

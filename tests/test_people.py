@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from eventspace import KolmogorovModel, progress
+from eventspace import KolmogorovModel
+from eventspace._base import progress
 
 LONG_FIT = """
 import numpy as np, warnings

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from eventspace import KolmogorovModel, placing
+from eventspace import KolmogorovModel
+from eventspace._base import placing
 from eventspace._base.placing import placed
 from tests.command import in_process
 

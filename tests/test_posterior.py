@@ -8,8 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eventspace import KolmogorovModel, KolmogorovPosterior, Observations, descent
+from eventspace import KolmogorovModel, KolmogorovPosterior, Observations
 from eventspace._base.codes import unpack
+from eventspace.fitting import descent
 from eventspace.sampling import sampler
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.diagnostics import effective_size, split_rhat

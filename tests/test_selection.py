@@ -8,7 +8,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eventspace import KolmogorovModel, KolmogorovModelCV, Observations, metrics, selection, splits
+from eventspace import KolmogorovModel, KolmogorovModelCV, Observations, metrics, splits
+from eventspace.estimators import selection
 from eventspace.splits import EntryKFold, long_table
 
 
