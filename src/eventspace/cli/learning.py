@@ -13,11 +13,10 @@ from eventspace.cli import interrupts, options
 from eventspace.cli.mistakes import OPTIONS
 from eventspace.cli.terminal import say
 
-Kind = Literal["model", "posterior", "ensemble"]
+Kind = Literal["model", "posterior"]
 CLASSES = {
     "model": "KolmogorovModel",
     "posterior": "KolmogorovPosterior",
-    "ensemble": "KolmogorovEnsemble",
 }
 
 
@@ -32,7 +31,7 @@ def fit(
         typer.Option(
             metavar="N",
             parser=options.whole(1, 64),
-            help="Elementary events: 8, posterior 24, ensemble 16.",
+            help="Elementary events: 8, posterior 24.",
         ),
     ] = None,
     penalty: Annotated[
@@ -59,10 +58,6 @@ def fit(
             parser=options.whole(1, 128),
             help="Chains of a posterior [8; 24 for small tables].",
         ),
-    ] = None,
-    models: Annotated[
-        int | None,
-        typer.Option(metavar="N", parser=options.whole(1), help="Models of an ensemble."),
     ] = None,
     user_attributes: Annotated[
         Path | None,
@@ -96,7 +91,6 @@ def fit(
         "indicator_penalty": indicator_penalty,
         "n_iter": iterations,
         "n_chains": chains,
-        "n_models": models,
     }
     model = _made(kind, parameters, random_state=seed, n_jobs=threads)
     attributes = {
@@ -113,7 +107,7 @@ def fit(
     model.fit(observations(table, columns, wide, scale, duplicates), **attributes)
     model.save(output)
     if as_json:
-        write_json(facts(model))
+        write_json(facts(model.fitted_))
     else:
         echo(model.summary())
         say(f"written: {output}")
