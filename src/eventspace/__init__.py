@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eventspace.data.observations import Observations
+    from eventspace.estimators.ensemble import KolmogorovEnsemble
     from eventspace.estimators.model import KolmogorovModel
     from eventspace.estimators.posterior import KolmogorovPosterior
     from eventspace.estimators.selection import KolmogorovModelCV
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "KolmogorovEnsemble",
     "KolmogorovModel",
     "KolmogorovModelCV",
     "KolmogorovPosterior",
@@ -24,6 +26,7 @@ __all__ = [
 
 # The rooms behind these names import numba, scikit-learn and pandas: they are opened on first use.
 _ROOMS = {
+    "KolmogorovEnsemble": "eventspace.estimators.ensemble",
     "KolmogorovModel": "eventspace.estimators.model",
     "KolmogorovModelCV": "eventspace.estimators.selection",
     "KolmogorovPosterior": "eventspace.estimators.posterior",

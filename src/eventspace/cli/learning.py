@@ -13,10 +13,11 @@ from eventspace.cli import interrupts, options
 from eventspace.cli.mistakes import OPTIONS
 from eventspace.cli.terminal import say
 
-Kind = Literal["model", "posterior"]
+Kind = Literal["model", "posterior", "ensemble"]
 CLASSES = {
     "model": "KolmogorovModel",
     "posterior": "KolmogorovPosterior",
+    "ensemble": "KolmogorovEnsemble",
 }
 
 
@@ -31,7 +32,7 @@ def fit(
         typer.Option(
             metavar="N",
             parser=options.whole(1, 64),
-            help="Elementary events: 8, posterior 24.",
+            help="Elementary events: 8, posterior 24, ensemble 16.",
         ),
     ] = None,
     penalty: Annotated[
@@ -58,6 +59,10 @@ def fit(
             parser=options.whole(1, 128),
             help="Chains of a posterior [8; 24 for small tables].",
         ),
+    ] = None,
+    models: Annotated[
+        int | None,
+        typer.Option(metavar="N", parser=options.whole(1), help="Models of an ensemble."),
     ] = None,
     user_attributes: Annotated[
         Path | None,
@@ -91,6 +96,7 @@ def fit(
         "indicator_penalty": indicator_penalty,
         "n_iter": iterations,
         "n_chains": chains,
+        "n_models": models,
     }
     model = _made(kind, parameters, random_state=seed, n_jobs=threads)
     attributes = {

@@ -71,7 +71,7 @@ def facts(model: FittedModel) -> dict[str, Any]:
     }
     if hasattr(fit, "proved"):
         found |= {"iterations": fit.n_iter, "proved": int(fit.proved.sum())}
-    others = ("converged", "interrupted", "concentration")
+    others = ("converged", "interrupted", "held_out_error", "concentration")
     return found | {name: getattr(fit, name) for name in others if hasattr(fit, name)}
 
 

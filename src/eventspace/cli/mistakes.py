@@ -36,6 +36,7 @@ OPTIONS = {
     "indicator_penalty": "--indicator-penalty",
     "n_iter": "--iterations",
     "n_chains": "--chains",
+    "n_models": "--models",
     "cv": "--folds",
     "n_jobs": "--threads",
     "level": "--interval",

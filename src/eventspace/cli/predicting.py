@@ -45,7 +45,7 @@ def predict(
     if interval is not None and not isinstance(known, FittedAverage):
         raise UserError(
             f"--interval needs an average, and {model} holds one model: fit it with --kind "
-            "posterior."
+            "posterior or ensemble."
         )
     seen = known.observations
     named = inputs.pairs(pairs, user, item, seen)

@@ -96,7 +96,7 @@ class KolmogorovModel(DescentSettings, Estimator):
         between its predictions and those of the average.
     """
 
-    fitted_: FittedModel  # type: ignore[misc]
+    fitted_: FittedModel
 
     rules = answered(FittedModel.rules)
     iter_rules = answered(FittedModel.iter_rules)

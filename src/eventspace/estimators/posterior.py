@@ -6,7 +6,6 @@ from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.errors import UserError
 from eventspace._base.randomness import seed_of
@@ -14,16 +13,16 @@ from eventspace._base.types import Bits, Floats
 from eventspace.data.attributes import Attributes, read_attributes
 from eventspace.data.factors import squared_error
 from eventspace.data.observations import Observations, to_learn_from
-from eventspace.estimators.base import Estimator, answered
-from eventspace.estimators.model import KolmogorovModel
-from eventspace.fitted import FittedAverage
-from eventspace.fitted.fit import AverageFit, stacked
+from eventspace.estimators.average import AverageEstimator
+from eventspace.estimators.base import answered
+from eventspace.fitted import FittedPosterior
+from eventspace.fitted.fit import PosteriorFit, stacked
 from eventspace.sampling.sampler import Draws, Sampler, mean_laws
 from eventspace.sampling.samples import keep
 from eventspace.sampling.settings import SamplingSettings
 
 
-class KolmogorovPosterior(SamplingSettings, Estimator):
+class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     """The posterior mean of Kolmogorov models: itself one, with the events of all draws.
 
     Chains draw PMFs, indicators and each user's noise in turn from their conditional laws, with
@@ -69,7 +68,7 @@ class KolmogorovPosterior(SamplingSettings, Estimator):
 
     Attributes
     ----------
-    fitted_ : FittedAverage
+    fitted_ : FittedPosterior
         What was learnt: it answers all questions, and needs no scikit-learn. Whatever it knows is
         an attribute here as well.
     pmf_ : array of users x (samples x events)
@@ -112,13 +111,9 @@ class KolmogorovPosterior(SamplingSettings, Estimator):
         What was learnt from.
     """
 
-    fitted_: FittedAverage  # type: ignore[misc]
+    fitted_: FittedPosterior
 
-    rules = answered(FittedAverage.rules)
-    report = answered(FittedAverage.report)
-    samples = answered(FittedAverage.samples)
-    predict_interval = answered(FittedAverage.predict_interval)
-    diagnostics = answered(FittedAverage.diagnostics)
+    diagnostics = answered(FittedPosterior.diagnostics)
 
     def fit(
         self, X: Any, y: Any = None, *, user_attributes: Any = None, item_attributes: Any = None
@@ -139,13 +134,8 @@ class KolmogorovPosterior(SamplingSettings, Estimator):
             **{f.name: getattr(self, f.name) for f in fields(SamplingSettings)}
         )
         fit = drawn(observations, settings, of_users, of_items)
-        self.fitted_ = FittedAverage(fit, settings)
+        self.fitted_ = FittedPosterior(fit, settings)
         return self
-
-    def to_model(self, n_events: int | None = None) -> KolmogorovModel:
-        """One model to hold and to read: see :meth:`eventspace.fitted.FittedAverage.to_model`."""
-        check_is_fitted(self)
-        return KolmogorovModel.holding(self.fitted_.to_model(n_events))
 
 
 def drawn(
@@ -153,7 +143,7 @@ def drawn(
     settings: SamplingSettings,
     of_users: Attributes,
     of_items: Attributes,
-) -> AverageFit:
+) -> PosteriorFit:
     """The average of what chains draw, given a table."""
     seed = seed_of(settings.random_state)
     sampler = Sampler.of(settings, of_users, of_items)
@@ -165,7 +155,7 @@ def drawn(
     kept, laws = keep(chains, unit, sampler, weigh=settings.weigh), mean_laws(chains)
     pmf, codes = stacked(kept.pmfs, kept.bits)
     noise = np.sqrt(kept.variance)
-    return AverageFit(
+    return PosteriorFit(
         observations,
         pmf,
         codes,

@@ -1,13 +1,14 @@
-"""A fitted average: samples of the posterior as one model, with what only many of them can say."""
+"""A fitted average: samples of a model as one, with what only many of them can say."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +18,15 @@ from eventspace._base.codes import WORD, pack
 from eventspace._base.errors import UserError
 from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Floats
+from eventspace.data.entries import Entries
 from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.frames import DataFrame, data_frame
-from eventspace.data.newcomers import news
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import read_pairs
 from eventspace.engines.cpu import CPU
 from eventspace.fitted.fit import AverageFit, DescentFit, heaviest_first
 from eventspace.fitted.model import FittedModel
 from eventspace.fitted.prediction import UNITS, UNKNOWN, Unit, Unknown
-from eventspace.fitted.summary import Summary, summary_of_average
 from eventspace.fitting import compression
 from eventspace.fitting.descent import new_pmfs
 from eventspace.fitting.settings import DescentSettings, checked_threads
@@ -34,12 +34,8 @@ from eventspace.indicators import Exact
 from eventspace.pmf import Pairwise
 from eventspace.rules.evidence import Evidence, held_out_evidence, liked_from
 from eventspace.rules.of_averages import SORTS, AverageMiner
-from eventspace.sampling.chain import NOISE_SHAPE, Laws
-from eventspace.sampling.diagnostics import effective_size, split_rhat
-from eventspace.sampling.newcomers import Newcomers
-from eventspace.sampling.sampler import Sampler
-from eventspace.sampling.settings import SamplingSettings
-from eventspace.sampling.weighing import Joint
+
+T = TypeVar("T")
 
 
 class FittedAverage(FittedModel):
@@ -50,7 +46,7 @@ class FittedAverage(FittedModel):
     """
 
     fit: AverageFit  # type: ignore[assignment]
-    settings: SamplingSettings  # type: ignore[assignment]
+    settings: Any
 
     def samples(self) -> Iterator[tuple[Floats, Bits]]:
         """Each sample: its PMFs, users x events, and its indicators, items x events."""
@@ -113,7 +109,8 @@ class FittedAverage(FittedModel):
 
         The variance is that of single draws: a sample of several, whose indicators are drawn apart,
         varies so many times less; to it comes what is not seen between samples. For -1 the mean is
-        that of the population, over which the deviation goes as well.
+        that of the population, over which the deviation goes as well; likewise for items of which
+        the samples say nothing.
         """
         fit = self.fit
         total, square = np.zeros(len(users)), np.zeros(len(users))
@@ -122,7 +119,7 @@ class FittedAverage(FittedModel):
         pmf = fit.pmf[who] * fit.n_samples
         if who.size and who[0] < 0:
             pmf[0] = fit.pmf_mean * fit.n_samples
-        anyone, anything = users < 0, items < 0
+        anyone, anything = users < 0, (items < 0) | fit.unsaid[items]
         rated_users, rated_items = fit.observations.by_user.rated, fit.observations.by_item.rated
         for events in fit.sample_events:
             theta, psi = pmf[:, events], self.indicators_or_mean(events, what)
@@ -140,30 +137,8 @@ class FittedAverage(FittedModel):
         mean = total / fit.n_samples
         variance = np.maximum(square / fit.n_samples - mean * mean, 0.0)
         variance[~(anyone | anything)] *= fit.n_together
-        variance += np.append(fit.open, fit.open[rated_users].mean())[users]
+        variance += np.append(fit.left_open, fit.left_open[rated_users].mean())[users]
         return mean, np.sqrt(variance)
-
-    def diagnostics(self) -> DataFrame:
-        """R-hat and effective sample size of the cost and of predictions: a DataFrame.
-
-        R-hat near one says that the chains agree. Usually they do not quite: each finds events of
-        its own and stays with them, however long it runs, and the average over chains is what
-        predicts well. Where R-hat is far above one, more chains help, longer ones hardly. Of the
-        predictions of some observed entries, the median and the worst (95 %) are given, as the
-        chains draw them.
-        """
-        cost, watched = self.fit.cost, self.fit.watched
-        rhat, size = split_rhat(watched), effective_size(watched)
-        columns = {
-            "quantity": ["cost", "predictions, median", "predictions, worst 5 %"],
-            "rhat": np.array(
-                [split_rhat(cost), np.median(rhat), np.quantile(rhat, 0.95, method="higher")]
-            ),
-            "effective_size": np.array(
-                [effective_size(cost), np.median(size), np.quantile(size, 0.05)]
-            ),
-        }
-        return data_frame(columns, self.observations.library)
 
     # what it takes in
 
@@ -172,92 +147,32 @@ class FittedAverage(FittedModel):
 
         Gives rows x events, the events of all samples; the items must be the model's own.
         """
-        fit, aligned = self.fit, self.aligned(X)
-        found = self._weighed(aligned) if fit.covariance.size else self._solved(aligned)
-        return np.tile(np.hstack(found), fit.n_samples // len(found)) / fit.n_samples
+        by_user = self.aligned(X).by_user
+        solve = partial(self.new_pmfs, by_user)
+        return np.hstack(self.in_each_sample("new users", solve)) / self.fit.n_samples
 
-    def _solved(self, aligned: Observations) -> list[Floats]:
-        """In each sample, around the mean of its PMFs."""
-        fit, by_user = self.fit, aligned.by_user
-        rated = fit.observations.by_user.rated
-        engine = CPU(Exact(), Pairwise(), 0.0, fit.pmf_penalty)
-        found: list[Floats] = [fit.pmf] * fit.n_samples
+    def new_pmfs(self, by_user: Entries, k: int, pmf: Floats, bits: Bits) -> Floats:
+        """(Q1) for new users in a sample, around the mean of its PMFs."""
+        mean = pmf[self.observations.by_user.rated].mean(axis=0)
+        engine = CPU(Exact(), Pairwise(), 0.0, self.fit.pmf_penalty)
+        return new_pmfs(engine, by_user, pack(bits)[:, 0], mean, "mean").pmf
 
-        def solve(k: int, pmf: Floats, bits: Bits) -> Iterator[int]:
-            mean = pmf[rated].mean(axis=0)
-            found[k] = new_pmfs(engine, by_user, pack(bits)[:, 0], mean, "mean").pmf
+    def in_each_sample(self, title: str, work: Callable[[int, Floats, Bits], T]) -> list[T]:
+        """What is done in each sample, several at a time."""
+        found: dict[int, T] = {}
+
+        def task(k: int, pmf: Floats, bits: Bits) -> Iterator[int]:
+            found[k] = work(k, pmf, bits)
             yield 1
 
-        tasks = [solve(k, *sample) for k, sample in enumerate(self.samples())]
-        self._together("new users", tasks)
-        return found
-
-    def _weighed(self, aligned: Observations) -> list[Floats]:
-        """Over the events of each group of chains, with the law that its users have."""
-        fit = self.fit
-        by_user = aligned.with_unit_weight(fit.observations.mean_weight).by_user
-        rated = fit.observations.by_user.rated
-        rate = NOISE_SHAPE / float(np.mean(1.0 / np.square(fit.noise[rated])))
-        found = []
-        for (pmf, chances), covariance in zip(fit.groups(), fit.covariance, strict=True):
-            centres = np.tile(pmf[rated].mean(axis=0), (len(by_user.ptr) - 1, 1))
-            joint = Joint(by_user, chances, checked_threads(self.settings), self.settings.verbose)
-            found.append(joint.settle(covariance, centres, rate).pmf)
-        return found
-
-    def _together(self, title: str, tasks: list[Iterator[int]]) -> None:
+        tasks = [task(k, *sample) for k, sample in enumerate(self.samples())]
         run_together(title, tasks, 1, checked_threads(self.settings), self.settings.verbose)
+        return [found[k] for k in range(len(tasks))]
 
-    def fold_in(self, X: Any, *, user_attributes: Any = None, item_attributes: Any = None) -> Self:
-        """The model with the new users and the new items of a table, and the rest as it was.
-
-        Each entry needs a new user and a known item, or a known user and a new item. A known item
-        that nobody had rated is taken as a new one. Tables of attributes hold those of the new;
-        of what is known already they are not read.
-        """
-        fit, new = self.fit, news(self.fit.observations, X)
-        of_users, of_items = fit.attributes
-        of_users = of_users.extended(user_attributes, new.merged.user_ids, "user_attributes")
-        of_items = of_items.extended(item_attributes, new.merged.item_ids, "item_attributes")
-        unit = fit.observations.mean_weight
-        scaled = new._replace(
-            entries=new.entries.with_unit_weight(unit), merged=new.merged.with_unit_weight(unit)
-        )
-        sampler = Sampler.of(self.settings, of_users, of_items)
-        laws = Laws(fit.concentration, fit.user_spread**2, fit.item_spread**2)
-        newcomers = Newcomers(scaled, sampler, laws, 1.0 / np.square(fit.noise))
-        groups = newcomers.weigh(fit.groups(), fit.covariance, fit.seed)
-        # another seed for the next time
-        rngs = np.random.default_rng([fit.seed, new.merged.n_users, new.merged.n_items])
-        found: list[Any] = [None] * fit.n_samples
-
-        def fold(k: int, pmf: Floats, bits: Bits, rng: np.random.Generator) -> Iterator[int]:
-            if groups:
-                found[k] = newcomers.draw_weighed(groups[k % len(groups)], pmf, bits, rng)
-            else:
-                found[k] = newcomers.draw(pmf, bits, rng)
-            yield 1
-
-        samples = zip(self.samples(), rngs.spawn(fit.n_samples), strict=True)
-        self._together("fold in", [fold(k, *s, rng) for k, (s, rng) in enumerate(samples)])
-        pmf = np.hstack([chain.pmf for chain in found]) / fit.n_samples
-        bits = np.hstack([chain.indicators > 0.5 for chain in found])
-        variance = np.mean([1.0 / chain.precision[len(fit.pmf) :] for chain in found], axis=0)
-        left_open = np.zeros(len(pmf) - len(fit.pmf))
-        if groups:
-            left_open = np.mean([weighed.variance for weighed, _ in groups], axis=0)
-        folded = replace(
-            fit,
-            observations=new.merged,
-            pmf=pmf,
-            codes=pack(bits),
-            error=fit.error + squared_error(new.entries, pmf, bits),  # of the known as it was
-            noise=np.append(fit.noise, np.sqrt(variance)),
-            open=np.append(fit.open, left_open),
-            user_attributes=of_users.values,
-            item_attributes=of_items.values,
-        )
-        return type(self)(folded, self.settings)
+    def new_generators(self, merged: Observations) -> list[np.random.Generator]:
+        """One for each sample, and others the next time that somebody is new."""
+        seeds = [self.fit.seed, merged.n_users, merged.n_items]
+        return np.random.default_rng(seeds).spawn(self.fit.n_samples)
 
     # one model of it
 
@@ -359,10 +274,6 @@ class FittedAverage(FittedModel):
     def iter_rules(self, *arguments: Any, **options: Any) -> Any:
         """Of an average all rules are found at once: :meth:`rules` with ``top=None``."""
         raise UserError("An average has no stream of rules: rules(top=None) gives them all.")
-
-    def summary(self) -> Summary:
-        """What was drawn, how well it fits, and whether the chains agree, in a few lines."""
-        return summary_of_average(self.fit)
 
 
 def mean_square(rows: NDArray[Any]) -> Floats:

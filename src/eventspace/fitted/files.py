@@ -22,7 +22,8 @@ from eventspace.data.ids import Ids
 from eventspace.data.invariants import ARRAYS, NUMBERS, InvariantError, check_fit
 from eventspace.data.observations import checked_observations
 from eventspace.data.scale import Scale
-from eventspace.fitted.fit import AverageFit, DescentFit, Fit
+from eventspace.fitted.fit import DescentFit, EnsembleFit, Fit, PosteriorFit
+from eventspace.fitting.restarts import EnsembleSettings
 from eventspace.fitting.settings import DescentSettings
 from eventspace.sampling.settings import SamplingSettings
 from eventspace.storage import archive
@@ -30,7 +31,8 @@ from eventspace.storage import archive
 # What a file calls a model, after the estimator that learns it
 KINDS: dict[str, tuple[type[Fit], type[Any]]] = {
     DescentFit.estimator: (DescentFit, DescentSettings),
-    AverageFit.estimator: (AverageFit, SamplingSettings),
+    EnsembleFit.estimator: (EnsembleFit, EnsembleSettings),
+    PosteriorFit.estimator: (PosteriorFit, SamplingSettings),
 }
 HEADER_KEYS = ("format", "version", "model", "written_by", "parameters", "scale", "library")
 SWITCHES = ("verbose", "warm_start")
@@ -158,6 +160,9 @@ def _checked_header(kind: type[Fit], header: dict[str, Any]) -> dict[str, Any]:
         raise InvariantError(f"its scale is {scale!r:.60}")
     if header["library"] not in LIBRARIES:
         raise InvariantError(f"its library is {header['library']!r:.60}")
+    unknown = header.get("held_out_error")  # version 1 wrote NaN
+    if isinstance(unknown, float) and math.isnan(unknown):
+        header = header | {"held_out_error": None}
     return header
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -135,15 +136,44 @@ class DescentFit(Fit):
 
 @dataclass(frozen=True, eq=False)
 class AverageFit(Fit):
-    """Samples of the posterior side by side, their PMFs divided by their number.
+    """Samples of a model side by side, their PMFs divided by their number."""
+
+    n_samples: int
+    n_together: int  # how many draws a sample is made of
+    noise: Floats  # of users: a standard deviation, in probability
+    pmf_penalty: float  # for new users of a sample
+    seed: int  # of whatever is drawn after the fit
+
+    @property
+    def sample_events(self) -> list[slice]:
+        """Where the events of each sample are."""
+        n = self.n_events // self.n_samples
+        return [slice(k * n, (k + 1) * n) for k in range(self.n_samples)]
+
+    @property
+    def left_open(self) -> Floats:
+        """Of users: the variance of chances that is not seen between samples."""
+        return np.zeros(len(self.pmf))
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleFit(AverageFit):
+    """Descents from different starts."""
+
+    indicator_penalty: float
+    held_out_error: float | None  # of a few models, in the unit of the table
+
+    estimator: ClassVar[str] = "KolmogorovEnsemble"
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorFit(AverageFit):
+    """Draws of the posterior.
 
     A sample is one draw of a chain, or one of each of ``n_together`` chains whose events users
     weigh together.
     """
 
-    n_samples: int
-    n_together: int
-    noise: Floats  # of users: a standard deviation, in probability
     open: Floats  # of users: the variance of chances that the ratings leave open
     covariance: Floats  # groups x events x events: of the PMFs over the events of each group
     cost: Floats  # chains x draws: the squared error
@@ -152,8 +182,6 @@ class AverageFit(Fit):
     user_attribute_names: NDArray[np.object_]
     item_attributes: Floats
     item_attribute_names: NDArray[np.object_]
-    pmf_penalty: float  # for new users of single draws
-    seed: int  # of the chains, and of whatever is drawn later
     concentration: float  # of PMFs around their centres
     user_spread: float  # of the users' inclinations: a standard deviation
     item_spread: float
@@ -166,10 +194,9 @@ class AverageFit(Fit):
         return np.zeros(len(self.codes), dtype=np.bool_)
 
     @property
-    def sample_events(self) -> list[slice]:
-        """Where the events of each sample are."""
-        n = self.n_events // self.n_samples
-        return [slice(k * n, (k + 1) * n) for k in range(self.n_samples)]
+    def left_open(self) -> Floats:
+        """What the ratings leave open."""
+        return self.open
 
     @property
     def attributes(self) -> tuple[Attributes, Attributes]:
@@ -192,7 +219,7 @@ class AverageFit(Fit):
         ]
 
 
-def stacked(pmfs: list[Floats], bits: list[Bits]) -> tuple[Floats, Codes]:
+def stacked(pmfs: Sequence[Floats], bits: Sequence[Bits]) -> tuple[Floats, Codes]:
     """Samples as one model: PMFs over the events of all, and codes."""
     return np.hstack(pmfs) / len(pmfs), pack(np.hstack(bits))
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from eventspace.data.observations import Observations
-from eventspace.fitted.fit import AverageFit, DescentFit, Fit
+from eventspace.fitted.fit import DescentFit, EnsembleFit, Fit, PosteriorFit
+from eventspace.fitting.restarts import TRIAL_MODELS
 from eventspace.fitting.settings import DescentSettings, indicator_solver
 from eventspace.sampling.diagnostics import effective_size, split_rhat
 
@@ -63,7 +64,7 @@ def summary_of_model(fit: DescentFit, settings: DescentSettings) -> Summary:
     return Summary("\n".join(lines))
 
 
-def summary_of_average(fit: AverageFit) -> Summary:
+def summary_of_posterior(fit: PosteriorFit) -> Summary:
     """What was drawn, how well it fits, and whether the chains agree."""
     seen, (chains, draws) = fit.observations, fit.cost.shape
     rhat, size = split_rhat(fit.watched), effective_size(fit.watched)
@@ -80,6 +81,22 @@ def summary_of_average(fit: AverageFit) -> Summary:
         f"  predictions  R-hat {np.median(rhat):.2f} (worst 5 %: "
         f"{np.quantile(rhat, 0.95, method='higher'):.2f}), worth {np.median(size):,.0f} "
         "independent draws"
+    )
+
+
+def summary_of_ensemble(fit: EnsembleFit) -> Summary:
+    """What was fitted, how well, and how well it predicts."""
+    seen = fit.observations
+    held_out = np.nan if fit.held_out_error is None else fit.held_out_error
+    return Summary(
+        f"Ensemble of Kolmogorov models: {fit.n_samples} models of "
+        f"{fit.n_events // fit.n_samples} events, {seen.n_users:,} users, {seen.n_items:,} items\n"
+        f"  observed   {seen.n_observed:,}, {_scale(seen)}\n"
+        f"  fit        {_rmse(fit)}\n"
+        f"  held out   RMSE {held_out:.4f} in the original unit, on a tenth, with {TRIAL_MODELS} "
+        "models\n"
+        f"  noise      {np.median(fit.noise):.3f}, a user's median standard deviation\n"
+        f"  penalties  {fit.pmf_penalty:g} on PMFs, {fit.indicator_penalty:g} on indicators"
     )
 
 

@@ -1,0 +1,28 @@
+"""What estimators of averages have in common."""
+
+from __future__ import annotations
+
+from sklearn.utils.validation import check_is_fitted
+
+from eventspace._base.types import Floats
+from eventspace.estimators.base import Estimator, answered
+from eventspace.estimators.model import KolmogorovModel
+from eventspace.fitted import FittedAverage
+
+
+class AverageEstimator(Estimator):
+    """An estimator that learns many models, and holds their average."""
+
+    fitted_: FittedAverage
+    noise_: Floats
+    n_samples_: int
+
+    rules = answered(FittedAverage.rules)
+    report = answered(FittedAverage.report)
+    samples = answered(FittedAverage.samples)
+    predict_interval = answered(FittedAverage.predict_interval)
+
+    def to_model(self, n_events: int | None = None) -> KolmogorovModel:
+        """One model to hold and to read: see :meth:`eventspace.fitted.FittedAverage.to_model`."""
+        check_is_fitted(self)
+        return KolmogorovModel.holding(self.fitted_.to_model(n_events))
