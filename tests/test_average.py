@@ -305,5 +305,5 @@ def test_the_spread_of_the_population_is_in_the_interval_of_unknown_ids(average)
     over = [p[:, u, 2], p[:, 3][:, i], p[:, u][:, :, i]]
     np.testing.assert_allclose(found["mean"], [part.mean() for part in over])
     variance = np.array([part.var() for part in over])
-    variance += average._left_open(np.array([-1, 3, -1]))
+    variance += np.append(average.left_open_, average.left_open_[u].mean())[[-1, 3, -1]]
     np.testing.assert_allclose(found["std"], np.sqrt(variance))

@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 from eventspace import KolmogorovEnsemble, KolmogorovModel, Observations
+from eventspace.fitted import FittedModel, load
 from tests.command import in_process, piped, written
+from tests.observing import altered
 
 LONG = "user,item,value\nbob,Heat,3\nann,Alien,{}\nbob,Up,1\nann,Heat,4\n"
 WEIGHTED = "user,item,value,weight\nbob,Heat,3,1\nann,Alien,5,{}\nbob,Up,1,1\n"
@@ -226,22 +228,22 @@ def test_a_failure_of_ours_says_so(place, capsys, monkeypatch) -> None:
     def fail(self):
         raise KeyError("oops")
 
-    monkeypatch.setattr(KolmogorovModel, "summary", fail)
+    monkeypatch.setattr(FittedModel, "summary", fail)
     done = in_process(["info", place / "model"], capsys, code=1)
     assert "Traceback" in done.err
     assert done.err.endswith("a failure of ours: please report it with the lines above.\n")
-    monkeypatch.setattr(KolmogorovModel, "summary", lambda self: int("no number"))
+    monkeypatch.setattr(FittedModel, "summary", lambda self: int("no number"))
     in_process(["info", place / "model"], capsys, code=1)  # a ValueError, but none that we raise
 
 
 def test_a_bug_in_a_line_of_ours_is_no_mistake_of_the_user(place, capsys, monkeypatch) -> None:
     """Python's sqrt raises a ValueError, and UTF-8 one, in a frame of ours: we have not."""
-    model = KolmogorovModel.load(place / "model")
-    model.error_ = -1.0
-    monkeypatch.setattr("eventspace.cli.inputs.load_any", lambda path: model)
+    model = load(place / "model")
+    model = altered(model, error=-1.0)
+    monkeypatch.setattr("eventspace.cli.inputs.load", lambda path: model)
     done = in_process(["info", place / "model", "--json"], capsys, code=1)
     assert "math domain error" in done.err
-    monkeypatch.setattr(KolmogorovModel, "summary", lambda self: "\udcff")
+    monkeypatch.setattr(FittedModel, "summary", lambda self: "\udcff")
     assert "a failure of ours" in in_process(["info", place / "model"], capsys, code=1).err
 
 

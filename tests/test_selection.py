@@ -163,13 +163,13 @@ def test_it_is_the_best_model_in_every_way(noisy, tmp_path) -> None:
 def test_restarts_go_down_the_same_path(noisy, monkeypatch) -> None:
     model = searched(noisy)
     fits = []
-    fit = KolmogorovModel.fit
+    learn = selection.learn  # type: ignore[attr-defined]
 
-    def seen(self, X, y=None):
-        fits.append((self.pmf_penalty, self.random_state))
-        return fit(self, X)
+    def seen(observations, settings, **options):
+        fits.append((settings.pmf_penalty, settings.random_state))
+        return learn(observations, settings, **options)
 
-    monkeypatch.setattr(KolmogorovModel, "fit", seen)
+    monkeypatch.setattr(selection, "learn", seen)
     assert model.rules(top=5, restarts=2)["stability"].between(0, 1).all()
     assert [penalty for penalty, _ in fits] == 2 * model.path_.tolist()
     assert len({seed for _, seed in fits}) == 2
@@ -203,7 +203,7 @@ def test_weights_count_in_the_held_out_error(noisy) -> None:
     seen = Observations.of(noisy.assign(weight=weight))
     (fold,) = splits.folds(seen, 0.3, np.random.RandomState(0))
     model = KolmogorovModel(3, n_init=1, random_state=0)
-    p = model.fit(fold.train)._predict_positions(fold.users, fold.items)
+    p = model.fit(fold.train).fitted_.predict_positions(fold.users, fold.items)
     error = fold.error(p)
     held = pd.DataFrame({"user": seen.user_ids.values[fold.users],
                          "item": seen.item_ids.values[fold.items]})  # fmt: skip
@@ -270,14 +270,14 @@ def test_bad_settings_are_refused_before_any_fit(noisy, settings, message, monke
 
 
 def test_an_interrupt_ends_the_search(noisy, monkeypatch) -> None:
-    fit = KolmogorovModel.fit
+    learn = selection.learn  # type: ignore[attr-defined]
 
-    def interrupted(self, X, y=None):
-        fit(self, X)
-        self.interrupted_ = True
-        return self
+    def interrupted(*arguments, **options):
+        descent = learn(*arguments, **options)
+        descent.interrupted = True
+        return descent
 
-    monkeypatch.setattr(KolmogorovModel, "fit", interrupted)
+    monkeypatch.setattr(selection, "learn", interrupted)
     with pytest.raises(KeyboardInterrupt):
         searched(noisy)
 

@@ -15,6 +15,7 @@ from tests.fuzz.mutations import Mutator
 from tests.fuzz.reading import demand_sound
 from tests.fuzz.run import main, run
 from tests.fuzz.usage import ModelJudge
+from tests.observing import altered
 
 
 @pytest.fixture(scope="module")
@@ -100,15 +101,15 @@ def test_originals_are_accepted_and_packed_again_the_same(seeds, judge) -> None:
 def test_predictions_that_are_no_chances_are_nonsense(judge, change, what) -> None:
     """The judge looks at what comes out, whoever let it in."""
     model = dict(models.fitted())["int-ids"]
-    model.pmf_ = change(model.pmf_)
+    model = altered(model.fitted_, pmf=change(model.pmf_))
     verdict = judge._used(model, 0)
     assert verdict.kind == Kind.NONSENSE
     assert what in verdict.detail
 
 
 def test_an_exception_after_loading_is_a_finding(judge) -> None:
-    model = dict(models.fitted())["int-ids"]
-    model.n_jobs = "many"
+    model = dict(models.fitted())["int-ids"].fitted_
+    model.settings.n_jobs = "many"
     verdict = judge._used(model, 1)
     assert verdict.kind == Kind.LATER
     assert verdict.where.startswith("_transform: ValueError")

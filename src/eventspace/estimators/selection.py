@@ -24,7 +24,7 @@ from eventspace.fitted import FittedModel
 from eventspace.fitted.fit import DescentFit
 from eventspace.fitting.descent import Descent
 from eventspace.fitting.learning import learn
-from eventspace.fitting.settings import DescentSettings
+from eventspace.fitting.settings import DescentSettings, check_settings
 from eventspace.splits import Fold, folds
 
 EVENTS = (4, 8, 16, 32)  # tried for "auto", until one is no better than those before
@@ -120,7 +120,7 @@ class KolmogorovModelCV(Estimator):
         sizes = _values("indicator_penalty", self.indicator_penalty)
         penalties = _values("pmf_penalty", self.pmf_penalty, PENALTIES)
         for values in product(events, priors, sizes, penalties):  # refuse any before work begins
-            self._settings(0, *values).check()
+            check_settings(self._candidate(0, *values))
         penalties.sort(reverse=True)
         patience = PATIENCE if isinstance(self.pmf_penalty, str) else len(penalties)
         observations = to_learn_from(X)
@@ -138,7 +138,7 @@ class KolmogorovModelCV(Estimator):
             for n_events in events:
                 least = min((trial.mean for trial in tried), default=np.inf)
                 for prior, size in product(priors, sizes):
-                    settings = self._settings(seed, n_events, prior, size, penalties[0])
+                    settings = self._candidate(seed, n_events, prior, size, penalties[0])
                     for trial in _path(settings, penalties, patience, parts):
                         tried.append(trial)
                         update(done, f"{n_events} events: {trial.mean:.4f}")
@@ -150,13 +150,13 @@ class KolmogorovModelCV(Estimator):
         self.best_rmse_ = best.mean
         self.cv_results_ = _results(tried)
         self.path_ = np.array([p for p in penalties if p >= best.parameters[-1]])
-        settings = self._settings(seed, *best.parameters)
+        settings = self._candidate(seed, *best.parameters)
         path = tuple(self.path_.tolist())
         refitted = _refitted(settings, path, observations)
         self.fitted_ = FittedModel(refitted, settings, partial(_sets, settings, path))
         return self
 
-    def _settings(self, seed: int, *chosen: Any) -> DescentSettings:
+    def _candidate(self, seed: int, *chosen: Any) -> DescentSettings:
         """Settings of a model with these parameters chosen, and the others as they are here."""
         shared = (
             "indicators",

@@ -55,6 +55,16 @@ class Predictor(ABC):
         """The PMF of each user of a table, taken as new."""
 
     @property
+    def user_ids(self) -> NDArray[Any]:
+        """The ids of the users, in the order of the rows of ``pmf``."""
+        return self.observations.user_ids.values
+
+    @property
+    def item_ids(self) -> NDArray[Any]:
+        """The ids of the items, in the order of the rows of ``codes`` and ``indicators``."""
+        return self.observations.item_ids.values
+
+    @property
     def blocks(self) -> Iterator[slice]:
         """The events, some at a time: psi of all of them would be large."""
         n_events = self.pmf.shape[1]

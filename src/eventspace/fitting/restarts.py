@@ -42,15 +42,16 @@ class EnsembleSettings:
     random_state: Any = None
     verbose: bool | None = None
 
-    def check(self) -> None:
-        """Refuse a bad setting."""
-        check_whole("n_events", self.n_events, 1, WORD)
-        check_whole("n_models", self.n_models, 1, MOST_SAMPLES)
-        check_whole("n_iter", self.n_iter, 1)
-        checked_threads(self)
-        for name in ("pmf_penalty", "indicator_penalty"):
-            if getattr(self, name) != "auto":
-                check_number(name, getattr(self, name))
+
+def check_settings(settings: EnsembleSettings) -> None:
+    """Refuse a bad setting."""
+    check_whole("n_events", settings.n_events, 1, WORD)
+    check_whole("n_models", settings.n_models, 1, MOST_SAMPLES)
+    check_whole("n_iter", settings.n_iter, 1)
+    checked_threads(settings)
+    for name in ("pmf_penalty", "indicator_penalty"):
+        if getattr(settings, name) != "auto":
+            check_number(name, getattr(settings, name))
 
 
 class Trial(NamedTuple):

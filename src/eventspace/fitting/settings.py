@@ -36,14 +36,6 @@ class DescentSettings:
     random_state: Any = None
     verbose: bool | None = None
 
-    def check(self, most_events: int = WORD) -> None:
-        """Refuse a bad setting."""
-        check_settings(self, most_events)
-
-    def engine(self) -> CPU:
-        """The engine that these ask for, once they are checked."""
-        return checked_engine(self)
-
 
 def checked_engine(model: Any) -> CPU:
     """The engine for a model's parameters; a bad one is refused with what is allowed."""

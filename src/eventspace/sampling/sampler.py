@@ -63,7 +63,7 @@ class Sampler:
         """The one that these settings ask for."""
         return cls(
             settings.n_events,
-            settings.fixed_concentration,
+            None if settings.concentration == "auto" else float(settings.concentration),
             bool(settings.informed),
             of_users.standard(),
             of_items.standard(),
