@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import re
 import signal
@@ -13,12 +12,12 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from eventspace._base import placing
+from eventspace._base.errors import UserError
 from eventspace._base.printable import printable
 from eventspace.cli import interrupts
 from eventspace.cli.terminal import open_streams, say
@@ -27,7 +26,6 @@ FINE, OURS, YOURS = 0, 1, 2
 
 # Newer typers carry a click of their own; a usage error is the base of this one in either.
 _UsageError: Any = typer.BadParameter.__mro__[1]
-_PACKAGE = Path(__file__).parents[1]
 
 # Parameters of the Python surface, and the options that set them
 OPTIONS = {
@@ -147,7 +145,7 @@ def _answer(error: BaseException) -> int:
     if isinstance(error, MemoryError):
         say("there is not enough memory for this.")
         return OURS
-    if isinstance(error, Exception) and is_answer(error):
+    if isinstance(error, (UserError, OSError)):  # our answer, or the system's
         say(in_own_words(error))
         return YOURS
     sys.stderr.write(printable("".join(traceback.format_exception(error)), own="\n"))
@@ -159,28 +157,6 @@ def _line(error: Any) -> str:
     """A usage error as a sentence."""
     message = " ".join(str(error.format_message()).split())
     return message if message.endswith((".", "?")) else f"{message}."
-
-
-def is_answer(error: Exception) -> bool:
-    """Whether an error is our answer to a mistake: what we raise in so many words, or the system.
-
-    What anything below us raises, such as NumPy or a function of Python's, is a failure of ours.
-    """
-    if isinstance(error, OSError):
-        return True
-    return isinstance(error, (ValueError, TypeError, ModuleNotFoundError)) and is_raised(error)
-
-
-def is_raised(error: BaseException) -> bool:
-    """Whether an error comes from a ``raise`` of ours, and not out of a call that went wrong."""
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    if place is None:
-        return False
-    code = place.tb_frame.f_code
-    raised = dis.opname[code.co_code[place.tb_lasti]] == "RAISE_VARARGS"  # a raise, not a call
-    return raised and _PACKAGE in Path(code.co_filename).parents
 
 
 def in_own_words(error: Exception) -> str:

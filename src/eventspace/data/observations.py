@@ -303,11 +303,11 @@ def _said_of(data: Any) -> Iterator[None]:
     """Where the data are a file's, an error names it."""
     try:
         yield
-    except ValueError as error:
+    except UserError as error:
         name = repr(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else ""
         if name in str(error):
             raise
-        kind = NoNumberError if isinstance(error, TypeError) else ValueError
+        kind = NoNumberError if isinstance(error, TypeError) else UserError
         raise kind(f"{name}: {error}") from error
 
 

@@ -75,7 +75,7 @@ def event_of(space: Space, text: str, others: Mapping[str, int] | None = None) -
     def item(name: str) -> Event:
         try:
             k = positions[name] if name in positions else space.item(name)
-        except ValueError as error:
+        except UserError as error:
             raise UserError(f"{error}{_hint(name, positions)}") from error
         return Event.at(space, k) if space.ratings[k] else Event.of_item(space, ids[k])
 
@@ -96,14 +96,14 @@ def _hint(name: str, known: Container[str]) -> str:
 def parse(text: str, resolve: Callable[[str], T]) -> T:
     """The value of an expression, where ``resolve`` gives the value of a name.
 
-    A ValueError of ``resolve`` becomes an :class:`ExpressionError`, which shows the name's place.
+    A UserError of ``resolve`` becomes an :class:`ExpressionError`, which shows the name's place.
     """
     values: list[Any] = []
     for token in _postfix(text):
         if token.kind == "name":
             try:
                 values.append(resolve(token.text))
-            except ValueError as error:
+            except UserError as error:
                 raise _error(str(error), text, token.place) from None
         elif token.text == "~":
             values.append(~values.pop())

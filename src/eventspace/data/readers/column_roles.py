@@ -128,9 +128,9 @@ def _by_position(table: Table, named: set[str]) -> Roles:
     return roles
 
 
-def _ambiguous(table: Table) -> ValueError:
+def _ambiguous(table: Table) -> UserError:
     names = _listed(table, range(len(table.names)))
-    return ValueError(
+    return UserError(
         f"A table of columns {names} could be long (user, item, value) or wide (a row a user, "
         "a column an item): say which with Observations.from_long(data, user=..., item=..., "
         "value=...), with weight=... if it has one, or Observations.from_wide(data)."
@@ -189,11 +189,11 @@ def _position(table: Table, name: Hashable) -> int:
     return positions[0]
 
 
-def _missing(table: Table, missing: set[str]) -> ValueError:
+def _missing(table: Table, missing: set[str]) -> UserError:
     order = [r for r in ("user", "item", "value", "successes", "trials") if r in missing]
     names = _listed(table, range(len(table.names)))
     options = ", ".join(f"{r}=..." for r in order)
-    return ValueError(
+    return UserError(
         f"No column is named like the {' or the '.join(order)}: the columns are {names}. For a "
         f"long table, name it: Observations.from_long(data, {options}); for a wide one (a row a "
         "user, a column an item) use Observations.from_wide(data)."

@@ -76,9 +76,9 @@ def refuse_twice(names: list[str], name: str) -> None:
         )
 
 
-def not_utf8(name: str) -> ValueError:
+def not_utf8(name: str) -> UserError:
     """The error that a file in another encoding gets."""
-    return ValueError(f"{name!r} is not text in UTF-8: a table is a CSV, TSV or Parquet file.")
+    return UserError(f"{name!r} is not text in UTF-8: a table is a CSV, TSV or Parquet file.")
 
 
 def _first_row(text: Chunks) -> tuple[str, int]:
