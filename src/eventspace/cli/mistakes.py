@@ -46,37 +46,6 @@ OPTIONS = {
     "user_attributes": "--user-attributes",
     "item_attributes": "--item-attributes",
 }
-_NAME = "|".join(OPTIONS)
-
-
-def _columns(match: re.Match[str]) -> str:
-    """``user=..., item=...`` as options."""
-    return re.sub(r"(\w+)=\.\.\.", r"--\1 NAME", match[1])
-
-
-# Remedies of the Python surface, and what a shell offers instead
-_REMEDIES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
-    (r"Observations\.from_long\(data, ([^)]*)\)", _columns),
-    (r"with weight=\.\.\. if it has one", "--weight NAME if it has one"),
-    (r"(?:use )?Observations\.from_wide\(data\)", "say --wide"),
-    (r"Observations\.of\(data, duplicates=\"mean\"\), or \"last\",", "--duplicates mean, or last,"),
-    (
-        r"give Observations\.from_long a value and perhaps a weight, or else successes and trials",
-        "give --value and perhaps --weight, or else --successes and --trials",
-    ),
-    (r" \(pandas\.to_numeric makes numbers of text\)", " (is every number written with a point?)"),
-    (r", or pass a DataFrame", ""),
-    (r"with scale='max'", "with --scale max"),
-    (
-        r"Use fold_in to add them, or predict\(\.\.\., unknown='population'\)",
-        "--unknown population lets the population stand in",
-    ),
-    (r"Use fold_in to add them", "Fit again with their ratings"),
-    (r" report\(users=\.\.\.\) wants the model's own\.", ""),
-    (r"(is no number): float\(\).*", r"\1."),
-    (r", as pandas\.get_dummies does", ""),
-    (r"in the index or the first column", "in the first column"),
-)
 
 
 class InterruptError(Exception):
@@ -159,22 +128,19 @@ def _line(error: Any) -> str:
     return message if message.endswith((".", "?")) else f"{message}."
 
 
-def in_own_words(error: Exception) -> str:
-    """The message of an error of the Python surface in one line, with options for parameters."""
-    if isinstance(error, OSError) and error.strerror:
+def in_own_words(error: UserError | OSError) -> str:
+    """An error in one line, with the option for the parameter and the remedy of a shell."""
+    if isinstance(error, UserError):
+        setting, option = error.setting, OPTIONS.get(error.parameter)
+        if option is not None:
+            setting = option if error.value is ... else f"{option} {error.value}"
+        message = error.worded(setting, error.remedy if error.shell is None else error.shell)
+    elif error.strerror:
         place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror}."
-    message = str(error)
-    if type(error).__name__ == "ExpressionError":  # below it are the expression and a caret
-        message = message.splitlines()[0]
-    for pattern, remedy in _REMEDIES:
-        message = re.sub(pattern, remedy, message)
-    message = re.sub(rf"\b({_NAME})=('[^']*'|[^\s;,]+)", _option, message)
+        message = f"{place}{error.strerror}."
+    else:
+        message = str(error)
     return " ".join(message.split())
-
-
-def _option(match: re.Match[str]) -> str:
-    return f"{OPTIONS[match[1]]} {match[2].strip(chr(39))}"
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any) -> None:

@@ -40,7 +40,12 @@ _WINDOW = 50  # characters of the expression that an error shows on either side 
 
 
 class ExpressionError(UserError):
-    """What is wrong with an expression, and where: the place has a caret under it."""
+    """What is wrong with an expression; below it are the expression and a caret at the place."""
+
+    picture = ""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n{self.picture}"
 
 
 class _Token(NamedTuple):
@@ -180,7 +185,9 @@ def _error(problem: str, text: str, place: int) -> ExpressionError:
     before = "..." * (start > 0) + _line(text[start:place])
     after = _line(text[place:stop]) + "..." * (stop < len(text))
     caret = " " * sum(map(_width, before)) + "^"
-    return ExpressionError(f"At character {place + 1}: {problem}\n{before}{after}\n{caret}")
+    error = ExpressionError(problem, where=f"At character {place + 1}")
+    error.picture = f"{before}{after}\n{caret}"
+    return error
 
 
 def _line(text: str) -> str:

@@ -117,7 +117,8 @@ def _names(fields: list[str], name: str) -> list[str] | None:
         return ["user", "item", "value"]
     if (long and numbers[2]) or (all(numbers) and any("." in field for field in fields)):
         raise UserError(
-            f"The first line of {name!r} may be a row or the names of the columns: "
-            "begin it with a line such as 'user,item,value', or pass a DataFrame."
+            f"The first line of {name!r} may be a row or the names of the columns:",
+            remedy="begin it with a line such as 'user,item,value', or pass a DataFrame.",
+            shell="begin it with a line such as 'user,item,value'.",
         )
     return None
