@@ -23,6 +23,7 @@ def test_public_names() -> None:
         "KolmogorovModelCV",
         "KolmogorovPosterior",
         "Observations",
+        "UserError",
         "__version__",
     ]
     assert sorted(dir(eventspace)) == sorted(eventspace.__all__)
