@@ -44,6 +44,8 @@ def place(tmp_path_factory) -> Path:
     written(folder / "strange.csv", "user,item\nann,Alien\nann,Alein\n")
     written(folder / "columns.csv", "a,b,c\n1,2,3\n")
     written(folder / "titles.csv", "id,title\n7,Seven\n")
+    written(folder / "genres.csv", "item,genre\nHeat,crime\nUp,family\n")
+    written(folder / "twice.csv", "user,item,value,trials\nann,Heat,1,1\n")
     return folder
 
 
@@ -81,6 +83,8 @@ TABLES = [
     ("user,item,value\nann,Up,1\nann,Up,2\n", "", "User 'ann' has item 'Up' 2 times; 1 pairs in "
      "all occur more than once. --duplicates mean, or last, accepts them"),
     ("user,item,value\nann,Up,2020-01-01\n", "", "is no number"),
+    ("user,userId,Up,Heat,Ran\n1,ann,3,4,5\n", "--wide", "named like the user: say which with "
+     "--user NAME"),
     (None, "--user nobody", "There is no column 'nobody' among 'user', 'item', 'value'"),
     (None, "--wide --item item", "--item: this is for long tables, not with --wide"),
     (None, "--scale 5,1", "--scale 5,1 is no scale: write auto, max, or LO,HI"),
@@ -156,6 +160,15 @@ OTHERS = [
         "rules model --evidence columns.csv",
         "could be long (user, item, value) or wide (a row a user, a column an item): call the "
         "columns of --evidence user, item and value",
+    ),
+    ("rules model --evidence twice.csv", "say twice what the value is: call the columns of --evid"),
+    (
+        "fit good.csv -o new --kind posterior --item-attributes titles.csv",
+        "--item-attributes has no row for any of the ids: they belong in the first column; its",
+    ),
+    (
+        "fit good.csv -o new --kind posterior --item-attributes genres.csv",
+        "make a column of zeros and ones for each of its values first.",
     ),
     ("rules model --evidence none.csv", "There is no file 'none.csv'"),
     ("rules model --titles titles.csv", "'titles.csv' has none of the model's items in its first"),

@@ -24,6 +24,7 @@ def test_public_names() -> None:
         "KolmogorovModelCV",
         "KolmogorovPosterior",
         "Observations",
+        "UserError",
         "__version__",
         "load",
     ]

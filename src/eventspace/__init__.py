@@ -6,6 +6,7 @@ TYPE_CHECKING = False  # as in typing, without its import: a Ctrl-C in it would 
 if TYPE_CHECKING:
     from typing import Any
 
+    from eventspace._base.errors import UserError
     from eventspace.data.observations import Observations
     from eventspace.estimators.ensemble import KolmogorovEnsemble
     from eventspace.estimators.model import KolmogorovModel
@@ -20,6 +21,7 @@ __all__ = [
     "KolmogorovModelCV",
     "KolmogorovPosterior",
     "Observations",
+    "UserError",
     "__version__",
     "load",
 ]
@@ -31,6 +33,7 @@ _ROOMS = {
     "KolmogorovModelCV": "eventspace.estimators.selection",
     "KolmogorovPosterior": "eventspace.estimators.posterior",
     "Observations": "eventspace.data.observations",
+    "UserError": "eventspace._base.errors",
     "load": "eventspace.fitted",
 }
 

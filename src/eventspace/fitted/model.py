@@ -292,8 +292,12 @@ class FittedModel(Predictor):
         """The items' sets in n fits from other starts, without events that carry no mass."""
         if n and self.fit.given is not None:
             raise UserError(
-                f"restarts={n} would learn anew what was given to this fit ({self.fit.given}); "
-                "there is nothing random about it, and restarts=0 is right."
+                f"would learn anew what was given to this fit ({self.fit.given}); there is nothing "
+                "random about it, and",
+                parameter="restarts",
+                value=n,
+                remedy="restarts=0 is right.",
+                shell="leaving it out is right.",
             )
         fits, relearn = [], self._relearn or self._plainly
         with bar("restarts", n, self.settings.verbose) as update:

@@ -26,6 +26,7 @@ Unknown = Literal["error", "population"]
 
 UNITS = ("probability", "original")
 UNKNOWN = ("error", "population")
+SHELL = "--unknown population lets the population stand in."
 FOLD_IN = "Use fold_in to add them"  # what an error about unknown ids advises
 EVENTS = 512  # of whose indicators the numbers are held at a time
 
@@ -178,7 +179,7 @@ class Predictor(ABC):
             if row is not None:
                 raise UserError(f"The {what} id of row {row} is missing; every pair needs both.")
             if unknown == "error":
-                at.append(known_positions(ids, column, what, remedy))
+                at.append(known_positions(ids, column, what, remedy, SHELL))
             else:
                 at.append(ids.positions(column))
         return at[0], at[1]

@@ -41,7 +41,9 @@ def check_settings(settings: SamplingSettings) -> None:
     n_chains: Any = settings.n_chains
     if n_chains != "auto" and not (is_whole(n_chains) and n_chains >= 1):
         raise UserError(
-            f"n_chains={settings.n_chains!r} must be 'auto' or a whole number of at least 1."
+            "must be 'auto' or a whole number of at least 1.",
+            parameter="n_chains",
+            value=n_chains,
         )
     check_whole("n_warmup", settings.n_warmup, 0)
     check_whole("n_draws", settings.n_draws, 4)
@@ -52,7 +54,9 @@ def check_settings(settings: SamplingSettings) -> None:
     concentration: Any = settings.concentration
     if concentration != "auto" and not (is_real(concentration) and 0 <= concentration < np.inf):
         raise UserError(
-            f"concentration={concentration!r} must be 'auto' or a finite number of at least 0."
+            "must be 'auto' or a finite number of at least 0.",
+            parameter="concentration",
+            value=concentration,
         )
 
 
@@ -62,6 +66,8 @@ def chains_for(settings: SamplingSettings, n_observed: int) -> int:
     n_chains = few if settings.n_chains == "auto" else int(settings.n_chains)
     if settings.n_samples < n_chains:
         raise UserError(
-            f"n_samples={settings.n_samples} is too few: one is kept of each of {n_chains} chains."
+            f"is too few: one is kept of each of {n_chains} chains.",
+            parameter="n_samples",
+            value=settings.n_samples,
         )
     return n_chains
