@@ -13,9 +13,8 @@ from eventspace.baselines.base import Solved
 from eventspace.baselines.bias import BiasModel
 from eventspace.baselines.vertices import affine_hull, nearest_vertices, select
 from eventspace.data.observations import Observations, to_learn_from
-from eventspace.engines.cpu import CPU
-from eventspace.fitting.settings import checked_threads
-from eventspace.indicators import Exact
+from eventspace.fitting.half_steps import PmfStep
+from eventspace.fitting.settings import checked_engine
 from eventspace.pmf import Pairwise
 
 MOST_EVENTS = 20  # 2^19 candidates
@@ -65,13 +64,13 @@ class BinaryFactorization(Solved):
         self.n_events = n_events
         self.n_jobs = n_jobs
 
-    def _engine(self) -> CPU:
+    def _pmf_step(self) -> PmfStep:
         check_whole("n_events", self.n_events, 1, MOST_EVENTS)
-        return CPU(Exact(), Pairwise(), n_threads=checked_threads(self))
+        return PmfStep(checked_engine(self), Pairwise())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored."""
-        engine, observations = self._engine(), to_learn_from(X)
+        update_pmfs, observations = self._pmf_step(), to_learn_from(X)
         table = filled(observations)
         hull = affine_hull(table, self.n_events)
         vertices, distance = nearest_vertices(hull, POOL * self.n_events, MOST_POOL)
@@ -82,7 +81,7 @@ class BinaryFactorization(Solved):
         self.distance_[: len(chosen)] = np.sqrt(distance[chosen] / observations.n_items)
         self.codes_ = pack(indicators)
         pmf = np.full((observations.n_users, self.n_events), 1.0 / self.n_events)
-        solved = engine.update_pmfs(observations.by_user, pmf, self.codes_[:, 0], pmf[0])
+        solved = update_pmfs(observations.by_user, pmf, self.codes_[:, 0], pmf[0])
         self.observations_, self.pmf_, self.gap_ = observations, solved.pmf, solved.gap
         self.error_ = float(solved.error.sum())
         self.pmf_[observations.by_user.sizes == 0] = self.pmf_mean_

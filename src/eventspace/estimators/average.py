@@ -24,7 +24,6 @@ from eventspace.data.frames import data_frame
 from eventspace.data.newcomers import News
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import read_pairs
-from eventspace.engines.cpu import CPU
 from eventspace.estimators.model import KolmogorovModel
 from eventspace.fitted.prediction import (
     UNITS,
@@ -39,8 +38,8 @@ from eventspace.fitted.prediction import (
 from eventspace.fitted.reasoning import Reasoning
 from eventspace.fitted.summary import Summarised
 from eventspace.fitting.compression import compressed
-from eventspace.fitting.settings import checked_threads
-from eventspace.indicators import Exact
+from eventspace.fitting.half_steps import PmfStep, new_pmfs
+from eventspace.fitting.settings import checked_engine, checked_threads
 from eventspace.pmf import Pairwise
 from eventspace.rules.evidence import Evidence, held_out_evidence, liked_from
 from eventspace.rules.of_averages import SORTS, AverageMiner
@@ -229,11 +228,8 @@ class Average(Summarised, Prediction, Reasoning, TransformerMixin, BaseEstimator
         """(Q1) for new users, given a sample's indicators and the mean of its PMFs."""
         rated = self.observations_.by_user.rated
         mean = pmf[rated].mean(axis=0)
-        start = np.tile(mean, (len(by_user.ptr) - 1, 1))
-        engine = CPU(Exact(), Pairwise(), 0.0, self.pmf_penalty_)
-        solved = engine.update_pmfs(by_user, start, pack(bits)[:, 0], mean)
-        solved.pmf[by_user.sizes == 0] = mean
-        return solved.pmf
+        step = PmfStep(checked_engine(self).with_threads(1), Pairwise(), self.pmf_penalty_)
+        return new_pmfs(step, by_user, pack(bits)[:, 0], mean).pmf
 
     def inverse_transform(self, X: Any) -> Floats:
         """P[X_i = 1] of every item under each of the PMFs in ``X``: rows x items."""

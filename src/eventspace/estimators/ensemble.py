@@ -17,13 +17,12 @@ from eventspace._base.types import Bits, Floats
 from eventspace.data.invariants import MOST_SAMPLES
 from eventspace.data.newcomers import News, news
 from eventspace.data.observations import to_learn_from
-from eventspace.engines.cpu import CPU
 from eventspace.estimators.average import Average, Folded
 from eventspace.fitted.summary import Summary
+from eventspace.fitting.half_steps import FreeIndicators
 from eventspace.fitting.restarts import TRIAL_MODELS, Restarts, Trial
-from eventspace.fitting.settings import checked_threads
+from eventspace.fitting.settings import checked_engine, checked_threads
 from eventspace.indicators import Exact
-from eventspace.pmf import Pairwise
 from eventspace.splits import folds
 
 SIZES = [0.3, 0.0]  # tried for "auto" of indicator_penalty
@@ -181,8 +180,8 @@ class KolmogorovEnsemble(Average):
         pmf = np.vstack([pmf, users])
         codes = np.zeros(new.merged.n_items, dtype=np.uint64)
         codes[: len(bits)] = pack(bits)[:, 0]
-        engine = CPU(Exact(), Pairwise(), self.indicator_penalty_, self.pmf_penalty_)
-        items = engine.update_indicators(
+        engine = checked_engine(self).with_threads(1)
+        items = FreeIndicators(engine, Exact(), self.indicator_penalty_)(
             new.entries.by_item.taken(new.items),
             pmf,
             codes[new.items],

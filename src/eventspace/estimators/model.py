@@ -22,13 +22,13 @@ from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.data.newcomers import news
 from eventspace.data.observations import Observations, to_learn_from
-from eventspace.engines.cpu import CPU, Pmfs
 from eventspace.fitted.prediction import Prediction, checked_parts, squared_error
 from eventspace.fitted.proving import Proving
 from eventspace.fitted.summary import Summarised, Summary, summarise
 from eventspace.fitting import settings
 from eventspace.fitting.constraints import Given, given_indicators, given_start, read_given
-from eventspace.fitting.descent import Descent, descend, new_pmfs, population_centre, random_start
+from eventspace.fitting.descent import Descent, best_descent, population_centre, random_start
+from eventspace.fitting.half_steps import HalfSteps, Pmfs, new_pmfs
 from eventspace.storage.models import check_fitted, load_model, save_model
 
 
@@ -160,40 +160,28 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
             learnt. Given tables have their ids in the index or in the first column; the rows of an
             array are in the order of first appearance in ``X``.
         """
-        engine = settings.checked_engine(self)
+        steps = settings.checked_steps(self)
         observations = to_learn_from(X)
         given = read_given(observations, pmf, indicators, self.n_events)
         if given.indicators is not None:
             settings.check_allowed(self.indicators, given.indicators)
-        engine = given.engine(engine)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         starts, n_starts = self._starts(observations, given, rng)
-        best: Descent | None = None
         with bar("fit", self.n_iter * n_starts, self.verbose) as update:
-            for k, start in enumerate(starts):
-                done = k * self.n_iter
-                descent = descend(
-                    start,
-                    observations,
-                    engine,
-                    prior=self.pmf_prior,
-                    n_iter=self.n_iter,
-                    tol=self.tol,
-                    rng=rng,
-                    on_iteration=lambda now, done=done: update(  # type: ignore[misc]
-                        done + len(now.history), f"cost {now.cost:,.2f}"
-                    ),
-                )
-                if best is None or descent.cost < best.cost:
-                    best = descent
-                if descent.interrupted:
-                    break
-        if best is None or not best.history:
-            raise KeyboardInterrupt  # there is no model so far
-        if descent.interrupted:
+            best = best_descent(
+                starts,
+                observations,
+                given.steps(steps),
+                prior=self.pmf_prior,
+                n_iter=self.n_iter,
+                tol=self.tol,
+                rng=rng,
+                update=update,
+            )
+        if best.interrupted:
             warnings.warn("interrupted: this is the model so far", stacklevel=2)
         self._keep(observations, best, given.side)
-        self.interrupted_ = descent.interrupted
+        self.interrupted_ = best.interrupted
         return self
 
     def _starts(
@@ -270,7 +258,7 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
 
     def _solve_pmfs(self, by_user: Entries) -> Pmfs:
         codes, mean = self.codes_[:, 0], self.pmf_mean_
-        return new_pmfs(self._engine(), by_user, codes, mean, self.pmf_prior)
+        return new_pmfs(self._steps().update_pmfs, by_user, codes, mean, self.pmf_prior)
 
     def fold_in(self, X: Any) -> Self:
         """Add the new users and the new items of a table, without touching the rest.
@@ -280,7 +268,7 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         as a new one, once its new raters are, unless its indicator was given.
         """
         check_is_fitted(self)
-        engine, new = self._engine(), news(self.observations_, X)
+        steps, new = self._steps(), news(self.observations_, X)
         items = new.items
         if self.given_ == "indicators":
             items = items[items >= len(self.codes_)]
@@ -290,7 +278,7 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         first = self.codes_[0, 0] if self.indicators == "shared" else np.uint64(0)
         codes = np.append(self.codes_[:, 0], np.full(n_more, first))
         proved = np.append(self.proved_, np.zeros(n_more, dtype=np.bool_))
-        found = engine.update_indicators(
+        found = steps.update_indicators(
             new.entries.by_item.taken(items),
             pmf,
             codes[items],
@@ -305,16 +293,16 @@ class KolmogorovModel(Summarised, Prediction, Proving, TransformerMixin, BaseEst
         self.n_features_in_ = new.merged.n_items
         return self
 
-    def _engine(self) -> CPU:
-        """The engine for new users and items; its solves have at most 64 events."""
+    def _steps(self) -> HalfSteps:
+        """The half-steps for new users and items; its solves have at most 64 events."""
         if self.pmf_.shape[1] > WORD:
             raise UserError(
                 f"This model has {self.pmf_.shape[1]:,} events, and takes in no new users or items:"
                 f" a solve has at most {WORD}. Do it with the average that it was made of, or with "
                 f"its to_model(n_events={WORD})."
             )
-        engine = settings.checked_engine(self)
-        return given_indicators(engine) if self.indicators == "shared" else engine
+        steps = settings.checked_steps(self)
+        return given_indicators(steps) if self.indicators == "shared" else steps
 
     def _check_parameters(self) -> None:
         """Check the parameters of a fitted model; from_parts allows more than 64 events."""

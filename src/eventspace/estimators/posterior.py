@@ -22,7 +22,7 @@ from eventspace.data.newcomers import news
 from eventspace.data.observations import Observations, to_learn_from
 from eventspace.estimators.average import Average, Folded
 from eventspace.fitted.summary import Summary
-from eventspace.fitting.settings import checked_threads
+from eventspace.fitting.settings import checked_engine, checked_threads
 from eventspace.sampling.chain import NOISE_SHAPE, Laws
 from eventspace.sampling.diagnostics import effective_size, split_rhat
 from eventspace.sampling.newcomers import Group, Newcomers
@@ -196,7 +196,7 @@ class KolmogorovPosterior(Average):
             bool(self.informed),
             of_users,
             of_items,
-            checked_threads(self),
+            checked_engine(self),
             self.verbose,
         )
 
@@ -316,7 +316,7 @@ class KolmogorovPosterior(Average):
         found = []
         for (pmf, chances), covariance in zip(self._groups(), self.covariance_, strict=True):
             centres = np.tile(pmf[rated].mean(axis=0), (len(by_user.ptr) - 1, 1))
-            joint = Joint(by_user, chances, checked_threads(self), self.verbose)
+            joint = Joint(by_user, chances, checked_engine(self), self.verbose)
             found.append(joint.settle(covariance, centres, rate).pmf)
         stacked: Floats = np.tile(np.hstack(found), self.n_samples_ // len(found))
         return stacked / self.n_samples_

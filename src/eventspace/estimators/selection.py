@@ -20,10 +20,10 @@ from eventspace._base.progress import bar
 from eventspace._base.types import Codes
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations, to_learn_from
-from eventspace.engines.cpu import Pmfs
 from eventspace.estimators.model import KolmogorovModel
 from eventspace.fitted.summary import Summary
 from eventspace.fitting import settings
+from eventspace.fitting.half_steps import Pmfs
 from eventspace.splits import Fold, folds
 
 Positions = NDArray[np.integer[Any]]
@@ -130,7 +130,7 @@ class KolmogorovModelCV(KolmogorovModel):
         sizes = _values("indicator_penalty", self.indicator_penalty)
         penalties = _values("pmf_penalty", self.pmf_penalty, PENALTIES)
         for values in product(events, priors, sizes, penalties):  # refuse any before work begins
-            settings.checked_engine(self._model(0, *values))
+            settings.checked_steps(self._model(0, *values))
         penalties.sort(reverse=True)
         patience = PATIENCE if isinstance(self.pmf_penalty, str) else len(penalties)
         observations = to_learn_from(X)

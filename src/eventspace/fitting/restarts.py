@@ -12,9 +12,10 @@ from eventspace._base.codes import unpack
 from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Floats
 from eventspace.data.observations import Observations
-from eventspace.engines.cpu import CPU
+from eventspace.engines import engine
 from eventspace.fitted.prediction import dot_products
 from eventspace.fitting.descent import Descent, descend, population_centre, random_start
+from eventspace.fitting.half_steps import HalfSteps
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
 from eventspace.splits import Fold
@@ -49,8 +50,8 @@ class Restarts:
         """The PMFs and indicators of so many models, each down the path to the penalty."""
         starts = self._starts(observations, seed, n_models)
         for penalty in path_to(trial.pmf_penalty):
-            engine = CPU(SOLVER, Pairwise(), trial.indicator_penalty, penalty)
-            self._go_on(f"penalty {penalty:g}", starts, observations, engine)
+            steps = HalfSteps.on(engine(), SOLVER, Pairwise(), trial.indicator_penalty, penalty)
+            self._go_on(f"penalty {penalty:g}", starts, observations, steps)
         return [self._model(start.descent, observations) for start in starts]
 
     def best(self, fold: Fold, penalty: float | None, sizes: list[float], seed: int) -> Trial:
@@ -75,8 +76,8 @@ class Restarts:
         starts = self._starts(fold.train, seed, TRIAL_MODELS)
         low, high = fold.train.scale
         for penalty in path:
-            engine = CPU(SOLVER, Pairwise(), size, penalty)
-            self._go_on(f"trial of {penalty:g}", starts, fold.train, engine)
+            steps = HalfSteps.on(engine(), SOLVER, Pairwise(), size, penalty)
+            self._go_on(f"trial of {penalty:g}", starts, fold.train, steps)
             models = [self._model(start.descent, fold.train) for start in starts]
             p = np.array([dot_products(*model, fold.users, fold.items) for model in models])
             error = fold.error(p.mean(axis=0))
@@ -88,7 +89,7 @@ class Restarts:
         return [_Start(random_start(observations, self.n_events, rng), rng) for rng in rngs]
 
     def _go_on(
-        self, title: str, starts: list[_Start], observations: Observations, engine: CPU
+        self, title: str, starts: list[_Start], observations: Observations, steps: HalfSteps
     ) -> None:
         """Let each descent run for some more iterations."""
 
@@ -98,12 +99,11 @@ class Restarts:
                 descend(
                     start.descent,
                     observations,
-                    engine,
+                    steps,
                     prior="mean",
                     n_iter=1,
                     tol=TOL,
                     rng=start.rng,
-                    on_iteration=lambda now: None,
                 )
                 yield k + 1
                 if start.descent.converged:
