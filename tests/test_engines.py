@@ -36,7 +36,8 @@ class Backwards:
                 G[0], e[:] = factors.T @ factors, table.energy[row]
                 h[:] = (table.left[row] @ table.right.T) @ factors
             else:
-                normal_equations(table.ptr[k : k + 2], *table[1:], factors, G, h, e)
+                ptr, index, value, weight = table
+                normal_equations(ptr[k : k + 2], index, value, weight, factors, G, h, e)
             given = step(G, h, e, *(array[row] for array in rows))
             total = total if given is None else total + given
         return total
