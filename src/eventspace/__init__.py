@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from eventspace.estimators.model import KolmogorovModel
     from eventspace.estimators.posterior import KolmogorovPosterior
     from eventspace.estimators.selection import KolmogorovModelCV
+    from eventspace.fitted import load
 
 __version__ = "0.1.0"
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "KolmogorovPosterior",
     "Observations",
     "__version__",
+    "load",
 ]
 
 # The rooms behind these names import numba, scikit-learn and pandas: they are opened on first use.
@@ -29,6 +31,7 @@ _ROOMS = {
     "KolmogorovModelCV": "eventspace.estimators.selection",
     "KolmogorovPosterior": "eventspace.estimators.posterior",
     "Observations": "eventspace.data.observations",
+    "load": "eventspace.fitted",
 }
 
 

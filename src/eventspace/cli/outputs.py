@@ -117,14 +117,6 @@ def print_bytes(content: bytes) -> None:
         file.write(content)
 
 
-def columns_of(frame: Any) -> dict[str, Any]:
-    """The columns of a DataFrame of any library."""
-    import narwhals as nw
-
-    table = nw.from_native(frame, eager_only=True)
-    return {name: table.get_column(name).to_list() for name in table.columns}
-
-
 def screen_table(columns: Columns) -> Any:
     """The first rows as rich shows them."""
     from rich.table import Table

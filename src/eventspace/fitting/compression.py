@@ -16,10 +16,7 @@ from eventspace._base.codes import WORD
 from eventspace._base.progress import bar
 from eventspace._base.threads import one_blas_thread, run_together
 from eventspace._base.types import Floats
-from eventspace.data.observations import Observations
-from eventspace.engines.protocol import Engine, Product
-from eventspace.estimators.model import KolmogorovModel
-from eventspace.fitted.prediction import squared_error
+from eventspace.engines.protocol import Product
 from eventspace.fitting.descent import Descent, best_descent, random_start
 from eventspace.fitting.half_steps import HalfSteps
 from eventspace.fitting.settings import checked_engine
@@ -64,14 +61,19 @@ def whole_table(theta: Floats, psi: Floats, n_threads: int, show: bool | None) -
     return WholeTable(Product(theta, psi, energy), Product(psi, theta, np.zeros(len(psi))))
 
 
-def compress(
-    table: WholeTable, n_events: int, engine: Engine, rng: np.random.Generator, show: bool | None
-) -> Descent:
-    """A model with ``n_events`` events that says, as nearly as it can, what a whole table says.
+def compress(average: Any, n_events: int, rng: np.random.Generator) -> Descent:
+    """PMFs and sets of ``n_events`` events that say, as nearly as they can, what an average says.
 
     Of several descents the one that comes nearest is kept; with few events they cost little.
     """
-    n_starts = WORD // n_events
+    engine, show, n_starts = (
+        checked_engine(average.settings),
+        average.settings.verbose,
+        WORD // n_events,
+    )
+    items = np.arange(average.observations.n_items)
+    psi = np.hstack([average.indicators_or_mean(events, items) for events in average.blocks])
+    table = whole_table(average.pmf, psi, engine.n_threads, show)
     with one_blas_thread(), bar("compress", N_ITER * n_starts, show) as update:
         descent = best_descent(
             (random_start(table, n_events, rng) for _ in range(n_starts)),
@@ -86,32 +88,3 @@ def compress(
     if descent.interrupted:
         raise KeyboardInterrupt
     return descent
-
-
-def compressed(average: Any, n_events: int) -> KolmogorovModel:
-    """A model with ``n_events`` events that says, as nearly as it can, what an average says."""
-    seen: Observations = average.observations_
-    rng, engine = np.random.default_rng([average.seed_, n_events]), checked_engine(average)
-    every = np.arange(seen.n_items)
-    psi = np.hstack([psi for _, psi in average._indicators_by_sample(every)])
-    table = whole_table(average.pmf_, psi, engine.n_threads, average.verbose)
-    return _model(average, compress(table, n_events, engine, rng, average.verbose), rng)
-
-
-def _model(average: Any, descent: Descent, rng: np.random.Generator) -> KolmogorovModel:
-    """The model that a descent has come to, with its distance from the average."""
-    seen: Observations = average.observations_
-    model = KolmogorovModel(
-        descent.pmf.shape[1],
-        pmf_penalty=average.pmf_penalty_,  # for those who are folded in
-        indicator_solver=SOLVER,
-        n_jobs=average.n_jobs,
-        verbose=average.verbose,
-    )
-    model._keep(seen, descent)
-    model.interrupted_ = False
-    model.error_ = squared_error(seen, model.pmf_, model.indicators_)
-    pairs = rng.integers(0, (seen.n_users, seen.n_items), (COMPARED, 2)).T
-    apart = model._predict_positions(*pairs) - average._predict_positions(*pairs)
-    model.loss_ = float(np.sqrt(np.mean(np.square(apart))))
-    return model

@@ -11,15 +11,18 @@ import numpy as np
 from eventspace._base.codes import pack, unpack
 from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Codes, Floats
+from eventspace.data.attributes import Attributes
+from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.observations import Observations
 from eventspace.engines.protocol import Engine
-from eventspace.fitted.prediction import dot_products, squared_error
 from eventspace.fitting.descent import descend, random_start
 from eventspace.fitting.half_steps import HalfSteps
+from eventspace.fitting.settings import checked_engine
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import Chain, Laws, spread
 from eventspace.sampling.priors import features, incidence, pmf_centres
+from eventspace.sampling.settings import SamplingSettings
 from eventspace.sampling.weighing import Joint, Weighed
 
 START_PENALTIES = (30.0, 10.0, 3.0)  # down which the descents go that chains start from
@@ -55,6 +58,19 @@ class Sampler:
     item_attributes: Floats
     engine: Engine
     show: bool | None  # a progress bar
+
+    @classmethod
+    def of(cls, settings: SamplingSettings, of_users: Attributes, of_items: Attributes) -> Sampler:
+        """The one that these settings ask for."""
+        return cls(
+            settings.n_events,
+            settings.fixed_concentration,
+            bool(settings.informed),
+            of_users.standard(),
+            of_items.standard(),
+            checked_engine(settings),
+            settings.verbose,
+        )
 
     def sample(
         self,
