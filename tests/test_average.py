@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior, Observations
 from eventspace._base.codes import inside, pack
-from eventspace.fitting import compression
-from eventspace.fitting.descent import descend
+from eventspace.fitting import descent
 
 MAKERS = {
     "ensemble": lambda: KolmogorovEnsemble(8, n_models=10, random_state=0),
@@ -166,14 +165,14 @@ def test_films_compressed_are_predicted_better_than_by_a_model_of_its_own(moviel
 
 
 def test_of_several_descents_the_nearest_is_kept(average, monkeypatch) -> None:
-    costs = []
+    costs, descend = [], descent.descend
 
     def recorded(*args, **options):
         found = descend(*args, **options)
         costs.append(found.cost)
         return found
 
-    monkeypatch.setattr(compression, "descend", recorded)
+    monkeypatch.setattr(descent, "descend", recorded)
     assert average.to_model(16).history_[-1] == min(costs) < max(costs)
     assert len(costs) == 4
 

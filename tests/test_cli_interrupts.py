@@ -40,12 +40,12 @@ main()
 # A fit that waits in its third iteration
 FITTING = f"""{WAIT}
 from eventspace.cli import main
-from eventspace.engines.cpu import CPU
-update, calls = CPU.update_pmfs, []
+from eventspace.fitting.half_steps import PmfStep
+update, calls = PmfStep.__call__, []
 def slow(*arguments):
     calls.append(0)
     return wait() if len(calls) == 3 else update(*arguments)
-CPU.update_pmfs = slow
+PmfStep.__call__ = slow
 main()
 """
 # A module that takes its time to load, and swallows what comes meanwhile

@@ -12,6 +12,7 @@ from eventspace import KolmogorovEnsemble, KolmogorovModel, Observations
 from eventspace._base.codes import pack
 from eventspace.engines.cpu import CPU
 from eventspace.fitting.descent import Descent, descend
+from eventspace.fitting.half_steps import HalfSteps
 from eventspace.fitting.restarts import PENALTIES, TRIAL_MODELS, Restarts, Trial, path_to
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
@@ -163,7 +164,7 @@ def test_each_penalty_has_its_iterations_however_the_last_one_ended(noisy) -> No
     trial = Trial(0.3, 0.0, np.nan, np.nan)
     ((pmf, bits),) = restarts.fitted(noisy[0], trial, 0, 1)
     start = Descent(pmf.copy(), pack(bits)[:, 0])
-    engine = CPU(Local(3), Pairwise(), 0.0, 0.3)
+    engine = HalfSteps.on(CPU(), Local(3), Pairwise(), 0.0, 0.3)
     options = {"prior": "mean", "tol": 1e-4, "on_iteration": lambda now: None}
     rng = np.random.default_rng(0)
     again = descend(start, noisy[0], engine, n_iter=60, rng=rng, **options)

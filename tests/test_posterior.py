@@ -331,9 +331,10 @@ def test_chains_start_from_descents_down_the_penalties(noisy, monkeypatch) -> No
     seen, started = [], []
     descend, sweep = descent.descend, Chain.sweep
 
-    def spied(now, observations, engine, **settings):
-        seen.append((engine.pmf_penalty, settings["prior"], settings["n_iter"], settings["tol"]))
-        return descend(now, observations, engine, **settings)
+    def spied(now, observations, steps, **settings):
+        penalty = steps.update_pmfs.penalty
+        seen.append((penalty, settings["prior"], settings["n_iter"], settings["tol"]))
+        return descend(now, observations, steps, **settings)
 
     def first(self) -> None:
         started.append(self.pmf.min())

@@ -21,7 +21,7 @@ from eventspace.baselines import (
     ItemKMeans,
 )
 from eventspace.baselines.base import Alternating
-from eventspace.engines.cpu import CPU
+from eventspace.fitting.half_steps import FreeIndicators
 from tests.test_public import _declared, public
 
 EVERY = [
@@ -173,7 +173,7 @@ def test_the_same_seed_gives_the_same_model_on_any_number_of_threads(ratings, ba
 
 @alternating
 def test_an_interrupt_is_passed_on(ratings, baseline, monkeypatch) -> None:
-    update, calls = CPU.update_indicators, []
+    update, calls = FreeIndicators.__call__, []
 
     def interrupted(self, *args):
         calls.append(1)
@@ -181,7 +181,7 @@ def test_an_interrupt_is_passed_on(ratings, baseline, monkeypatch) -> None:
             raise KeyboardInterrupt
         return update(self, *args)
 
-    monkeypatch.setattr(CPU, "update_indicators", interrupted)
+    monkeypatch.setattr(FreeIndicators, "__call__", interrupted)
     with pytest.raises(KeyboardInterrupt):
         clone(baseline).set_params(tol=0.0).fit(ratings)
 

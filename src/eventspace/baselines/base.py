@@ -15,11 +15,11 @@ from eventspace._base.codes import WORD, numbers
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations, to_learn_from
-from eventspace.engines.cpu import CPU
 from eventspace.estimators.base import Holder
 from eventspace.fitted.prediction import Factors
-from eventspace.fitting.descent import Descent, descend, new_pmfs, population_centre
-from eventspace.fitting.settings import checked_threads
+from eventspace.fitting.descent import Descent, best_descent, population_centre
+from eventspace.fitting.half_steps import HalfSteps, PmfStep, new_pmfs
+from eventspace.fitting.settings import checked_engine
 
 
 class Alternating(Holder, ABC):
@@ -49,55 +49,53 @@ class Alternating(Holder, ABC):
         """Of the indicator step and of the pmf step."""
 
     @abstractmethod
-    def _start(self, observations: Observations, engine: CPU, rng: np.random.Generator) -> Descent:
+    def _start(
+        self, observations: Observations, update_pmfs: PmfStep, rng: np.random.Generator
+    ) -> Descent:
         """Where a descent begins."""
 
     def _solve(self, by_user: Entries) -> Floats:
         """theta of new users."""
-        fitted = self.fitted_
-        return new_pmfs(self._engine(), by_user, self._psi, fitted.pmf_mean, "mean").pmf
+        step = self._steps().update_pmfs
+        return new_pmfs(step, by_user, self._psi, self.fitted_.pmf_mean).pmf
 
-    def _engine(self) -> CPU:
+    def _steps(self) -> HalfSteps:
         check_whole("n_events", self.n_events, 1, WORD)
         check_whole("n_iter", self.n_iter, 1)
         check_whole("n_init", self.n_init, 1)
         check_number("pmf_penalty", self.pmf_penalty)
         check_number("tol", self.tol)
-        return CPU(*self._solvers(), 0.0, float(self.pmf_penalty), checked_threads(self))
+        penalty = float(self.pmf_penalty)
+        return HalfSteps.on(checked_engine(self), *self._solvers(), pmf_penalty=penalty)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored."""
-        engine, observations = self._engine(), to_learn_from(X)
-        return self._descend(observations, engine, partial(self._start, observations, engine))
+        steps, observations = self._steps(), to_learn_from(X)
+        start = partial(self._start, observations, steps.update_pmfs)
+        return self._descend(observations, steps, start)
 
     def _descend(
         self,
         observations: Observations,
-        engine: CPU,
+        steps: HalfSteps,
         start: Callable[[np.random.Generator], Descent],
     ) -> Self:
         """Keep the best of the descents from ``n_init`` starts."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        best: Descent | None = None
-        for _ in range(self.n_init):
-            descent = descend(
-                start(rng),
-                observations,
-                engine,
-                prior="mean",
-                n_iter=self.n_iter,
-                tol=self.tol,
-                rng=rng,
-                on_iteration=lambda now: None,
-            )
-            if descent.interrupted:
-                raise KeyboardInterrupt
-            if best is None or descent.cost < best.cost:
-                best = descent
-        assert best is not None  # n_init is at least one
+        best = best_descent(
+            (start(rng) for _ in range(self.n_init)),
+            observations,
+            steps,
+            prior="mean",
+            n_iter=self.n_iter,
+            tol=self.tol,
+            rng=rng,
+        )
+        if best.interrupted:
+            raise KeyboardInterrupt
         rated = observations.by_user.rated
         best.pmf[~rated] = population_centre(best.pmf, rated, "mean")
-        self._psi = best.codes  # in the form that the engine takes
+        self._psi = best.codes  # in the form that the steps take
         psi = numbers(best.codes, self.n_events)
         self.fitted_ = Factors(type(self).__name__, observations, best.pmf, psi, self._solve)
         self.history_ = np.array(best.history)

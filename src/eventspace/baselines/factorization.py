@@ -13,12 +13,10 @@ from eventspace.baselines.bias import BiasModel
 from eventspace.baselines.vertices import affine_hull, nearest_vertices, select
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations, to_learn_from
-from eventspace.engines.cpu import CPU
 from eventspace.estimators.base import Holder
 from eventspace.fitted.prediction import Factors
-from eventspace.fitting.descent import new_pmfs
-from eventspace.fitting.settings import checked_threads
-from eventspace.indicators import Exact
+from eventspace.fitting.half_steps import PmfStep, new_pmfs
+from eventspace.fitting.settings import checked_engine
 from eventspace.pmf import Pairwise
 
 MOST_EVENTS = 20  # 2^19 candidates
@@ -68,13 +66,13 @@ class BinaryFactorization(Holder):
         self.n_events = n_events
         self.n_jobs = n_jobs
 
-    def _engine(self) -> CPU:
+    def _pmf_step(self) -> PmfStep:
         check_whole("n_events", self.n_events, 1, MOST_EVENTS)
-        return CPU(Exact(), Pairwise(), n_threads=checked_threads(self))
+        return PmfStep(checked_engine(self), Pairwise())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored."""
-        engine, observations = self._engine(), to_learn_from(X)
+        update_pmfs, observations = self._pmf_step(), to_learn_from(X)
         table = filled(observations)
         hull = affine_hull(table, self.n_events)
         vertices, distance = nearest_vertices(hull, POOL * self.n_events, MOST_POOL)
@@ -85,7 +83,7 @@ class BinaryFactorization(Holder):
         self.distance_[: len(chosen)] = np.sqrt(distance[chosen] / observations.n_items)
         self._codes = pack(indicators)[:, 0]
         pmf = np.full((observations.n_users, self.n_events), 1.0 / self.n_events)
-        solved = engine.update_pmfs(observations.by_user, pmf, self._codes, pmf[0])
+        solved = update_pmfs(observations.by_user, pmf, self._codes, pmf[0])
         self.gap_, self.error_ = solved.gap, float(solved.error.sum())
         rated = observations.by_user.rated
         solved.pmf[~rated] = solved.pmf[rated].mean(axis=0)
@@ -101,7 +99,7 @@ class BinaryFactorization(Holder):
 
     def _solve(self, by_user: Entries) -> Floats:
         mean = self.fitted_.pmf_mean
-        return new_pmfs(self._engine(), by_user, self._codes, mean, "mean").pmf
+        return new_pmfs(self._pmf_step(), by_user, self._codes, mean).pmf
 
 
 def filled(observations: Observations) -> Floats:

@@ -23,14 +23,12 @@ from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.frames import DataFrame, data_frame
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import read_pairs
-from eventspace.engines.cpu import CPU
 from eventspace.fitted.fit import AverageFit, DescentFit, heaviest_first
 from eventspace.fitted.model import FittedModel
 from eventspace.fitted.prediction import UNITS, UNKNOWN, Unit, Unknown
 from eventspace.fitting import compression
-from eventspace.fitting.descent import new_pmfs
-from eventspace.fitting.settings import DescentSettings, checked_threads
-from eventspace.indicators import Exact
+from eventspace.fitting.half_steps import PmfStep, new_pmfs
+from eventspace.fitting.settings import DescentSettings, checked_engine, checked_threads
 from eventspace.pmf import Pairwise
 from eventspace.rules.evidence import Evidence, held_out_evidence, liked_from
 from eventspace.rules.of_averages import SORTS, AverageMiner
@@ -154,8 +152,9 @@ class FittedAverage(FittedModel):
     def new_pmfs(self, by_user: Entries, k: int, pmf: Floats, bits: Bits) -> Floats:
         """(Q1) for new users in a sample, around the mean of its PMFs."""
         mean = pmf[self.observations.by_user.rated].mean(axis=0)
-        engine = CPU(Exact(), Pairwise(), 0.0, self.fit.pmf_penalty)
-        return new_pmfs(engine, by_user, pack(bits)[:, 0], mean, "mean").pmf
+        engine = checked_engine(self.settings).with_threads(1)
+        step = PmfStep(engine, Pairwise(), self.fit.pmf_penalty)
+        return new_pmfs(step, by_user, pack(bits)[:, 0], mean).pmf
 
     def in_each_sample(self, title: str, work: Callable[[int, Floats, Bits], T]) -> list[T]:
         """What is done in each sample, several at a time."""

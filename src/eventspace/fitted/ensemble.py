@@ -12,12 +12,12 @@ from eventspace._base.randomness import streams
 from eventspace._base.types import Bits, Floats
 from eventspace.data.factors import squared_error
 from eventspace.data.newcomers import news
-from eventspace.engines.cpu import CPU
 from eventspace.fitted.average import FittedAverage
 from eventspace.fitted.fit import EnsembleFit
 from eventspace.fitted.summary import Summary, summary_of_ensemble
+from eventspace.fitting.half_steps import FreeIndicators
+from eventspace.fitting.settings import checked_engine
 from eventspace.indicators import Exact
-from eventspace.pmf import Pairwise
 
 
 class _Folded(NamedTuple):
@@ -38,7 +38,8 @@ class FittedEnsemble(FittedAverage):
         new item an exact one; the noise of new users is the typical one.
         """
         fit, new = self.fit, news(self.fit.observations, X)
-        engine = CPU(Exact(), Pairwise(), fit.indicator_penalty, fit.pmf_penalty)
+        engine = checked_engine(self.settings).with_threads(1)
+        solve = FreeIndicators(engine, Exact(), fit.indicator_penalty)
         rngs, by_item = self.new_generators(new.merged), new.entries.by_item.taken(new.items)
         by_user = new.entries.by_user.rows(new.n_users)
 
@@ -47,7 +48,7 @@ class FittedEnsemble(FittedAverage):
             codes = np.zeros(new.merged.n_items, dtype=np.uint64)
             codes[: len(bits)] = pack(bits)[:, 0]
             seeds = streams(rngs[k], len(new.items))
-            found = engine.update_indicators(by_item, pmf, codes[new.items], seeds)
+            found = solve(by_item, pmf, codes[new.items], seeds)
             codes[new.items] = found.codes
             return _Folded(pmf, unpack(codes[:, None], bits.shape[1]))
 

@@ -20,15 +20,14 @@ from eventspace.data.factors import squared_error
 from eventspace.data.frames import DataFrame
 from eventspace.data.newcomers import news
 from eventspace.data.observations import Observations
-from eventspace.engines.cpu import CPU
 from eventspace.fitted.files import check_parts, save_fit
 from eventspace.fitted.fit import DescentFit, Fit
 from eventspace.fitted.prediction import Predictor
 from eventspace.fitted.summary import Summary, summary_of_model
 from eventspace.fitting.constraints import given_indicators
-from eventspace.fitting.descent import new_pmfs
+from eventspace.fitting.half_steps import HalfSteps, new_pmfs
 from eventspace.fitting.learning import learn
-from eventspace.fitting.settings import DescentSettings, checked_engine
+from eventspace.fitting.settings import DescentSettings, checked_steps
 from eventspace.logic.algebra import Event
 from eventspace.logic.event_labels import EventLabels
 from eventspace.logic.explain import Explanation
@@ -94,21 +93,21 @@ class FittedModel(Predictor):
         :meth:`fold_in`.
         """
         by_user = self.aligned(X).by_user
-        return new_pmfs(self._engine(), by_user, *self._known_side()).pmf
+        return new_pmfs(self._steps().update_pmfs, by_user, *self._known_side()).pmf
 
     def _known_side(self) -> tuple[Codes, Floats, str]:
         return self.fit.codes[:, 0], self.fit.pmf_mean, self.settings.pmf_prior
 
-    def _engine(self) -> CPU:
-        """The engine for new users and items; its solves have at most 64 events."""
+    def _steps(self) -> HalfSteps:
+        """The half-steps for new users and items; its solves have at most 64 events."""
         if self.fit.n_events > WORD:
             raise UserError(
                 f"This model has {self.fit.n_events:,} events, and takes in no new users or items: "
                 f"a solve has at most {WORD}. Do it with the average that it was made of, or with "
                 f"its to_model(n_events={WORD})."
             )
-        engine = checked_engine(self.settings)
-        return given_indicators(engine) if self.settings.indicators == "shared" else engine
+        steps = checked_steps(self.settings)
+        return given_indicators(steps) if self.settings.indicators == "shared" else steps
 
     def fold_in(self, X: Any) -> Self:
         """The model with the new users and the new items of a table, and the rest as it was.
@@ -117,11 +116,12 @@ class FittedModel(Predictor):
         one convex solve, a new item one binary one. A known item that nobody had rated is solved
         as a new one, once its new raters are, unless its indicator was given.
         """
-        fit, engine, new = self.fit, self._engine(), news(self.fit.observations, X)
+        fit, steps, new = self.fit, self._steps(), news(self.fit.observations, X)
         items = new.items
         if fit.given == "indicators":
             items = items[items >= len(fit.codes)]
-        users = new_pmfs(engine, new.entries.by_user.rows(new.n_users), *self._known_side())
+        by_user = new.entries.by_user.rows(new.n_users)
+        users = new_pmfs(steps.update_pmfs, by_user, *self._known_side())
         pmf = np.vstack([fit.pmf, users.pmf])
         n_more = new.merged.n_items - len(fit.codes)
         first = fit.codes[0, 0] if self.settings.indicators == "shared" else np.uint64(0)
@@ -129,7 +129,7 @@ class FittedModel(Predictor):
         proved = np.append(fit.proved, np.zeros(n_more, dtype=np.bool_))
         seeds = streams(np.random.default_rng(0), len(items))
         by_item = new.entries.by_item.taken(items)
-        found = engine.update_indicators(by_item, pmf, codes[items], seeds)
+        found = steps.update_indicators(by_item, pmf, codes[items], seeds)
         codes[items], proved[items] = found.codes, found.proved
         folded = replace(
             fit,

@@ -15,7 +15,7 @@ from eventspace.data.newcomers import news
 from eventspace.fitted.average import FittedAverage
 from eventspace.fitted.fit import PosteriorFit
 from eventspace.fitted.summary import Summary, summary_of_posterior
-from eventspace.fitting.settings import checked_threads
+from eventspace.fitting.settings import checked_engine
 from eventspace.sampling.chain import NOISE_SHAPE, Laws
 from eventspace.sampling.diagnostics import effective_size, split_rhat
 from eventspace.sampling.folding import Folding
@@ -46,7 +46,7 @@ class FittedPosterior(FittedAverage):
         found = []
         for (pmf, chances), covariance in zip(fit.groups(), fit.covariance, strict=True):
             centres = np.tile(pmf[rated].mean(axis=0), (len(by_user.ptr) - 1, 1))
-            joint = Joint(by_user, chances, checked_threads(self.settings), self.settings.verbose)
+            joint = Joint(by_user, chances, checked_engine(self.settings), self.settings.verbose)
             found.append(joint.settle(covariance, centres, rate).pmf)
         return np.tile(np.hstack(found), fit.n_samples // len(found)) / fit.n_samples
 

@@ -11,8 +11,8 @@ from eventspace._base.progress import bar
 from eventspace._base.randomness import seed_of
 from eventspace.data.observations import Observations
 from eventspace.fitting.constraints import Given, given_start
-from eventspace.fitting.descent import Descent, descend, random_start
-from eventspace.fitting.settings import DescentSettings, check_allowed, checked_engine
+from eventspace.fitting.descent import Descent, best_descent, random_start
+from eventspace.fitting.settings import DescentSettings, check_allowed, checked_steps
 
 FEW_ENTRIES, FEW_EVENTS = 10_000, 16  # up to these, ten random starts cost next to nothing
 MANY_STARTS = 10
@@ -29,35 +29,24 @@ def learn(
 
     After Ctrl-C it is the best so far, with a warning.
     """
-    engine = given.engine(checked_engine(settings))
+    steps = given.steps(checked_steps(settings))
     if given.indicators is not None:
         check_allowed(settings.indicators, given.indicators)
     rng = np.random.default_rng(seed_of(settings.random_state))
     starts, n_starts = _starts(observations, settings, given, start, rng)
-    best: Descent | None = None
     with bar("fit", settings.n_iter * n_starts, settings.verbose) as update:
-        for k, at in enumerate(starts):
-            descent = descend(
-                at,
-                observations,
-                engine,
-                prior=settings.pmf_prior,
-                n_iter=settings.n_iter,
-                tol=settings.tol,
-                rng=rng,
-                on_iteration=lambda now, done=k * settings.n_iter: update(  # type: ignore[misc]
-                    done + len(now.history), f"cost {now.cost:,.2f}"
-                ),
-            )
-            if best is None or descent.cost < best.cost:
-                best = descent
-            if descent.interrupted:
-                break
-    if best is None or not best.history:
-        raise KeyboardInterrupt  # there is no model so far
-    if descent.interrupted:
+        best = best_descent(
+            starts,
+            observations,
+            steps,
+            prior=settings.pmf_prior,
+            n_iter=settings.n_iter,
+            tol=settings.tol,
+            rng=rng,
+            update=update,
+        )
+    if best.interrupted:
         warnings.warn("interrupted: this is the model so far", stacklevel=3)
-        best.interrupted = True
     return best
 
 

@@ -15,8 +15,9 @@ from eventspace._base.types import Bits, Floats
 from eventspace.data.factors import dot_products
 from eventspace.data.invariants import MOST_SAMPLES
 from eventspace.data.observations import Observations
-from eventspace.engines.cpu import CPU
+from eventspace.engines import engine
 from eventspace.fitting.descent import Descent, descend, population_centre, random_start
+from eventspace.fitting.half_steps import HalfSteps
 from eventspace.fitting.settings import checked_threads
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
@@ -78,8 +79,8 @@ class Restarts:
         """The PMFs and indicators of so many models, each down the path to the penalty."""
         starts = self._starts(observations, seed, n_models)
         for penalty in path_to(trial.pmf_penalty):
-            engine = CPU(SOLVER, Pairwise(), trial.indicator_penalty, penalty)
-            self._go_on(f"penalty {penalty:g}", starts, observations, engine)
+            steps = HalfSteps.on(engine(), SOLVER, Pairwise(), trial.indicator_penalty, penalty)
+            self._go_on(f"penalty {penalty:g}", starts, observations, steps)
         return [self._model(start.descent, observations) for start in starts]
 
     def best(self, fold: Fold, penalty: float | None, sizes: list[float], seed: int) -> Trial:
@@ -104,8 +105,8 @@ class Restarts:
         starts = self._starts(fold.train, seed, TRIAL_MODELS)
         low, high = fold.train.scale
         for penalty in path:
-            engine = CPU(SOLVER, Pairwise(), size, penalty)
-            self._go_on(f"trial of {penalty:g}", starts, fold.train, engine)
+            steps = HalfSteps.on(engine(), SOLVER, Pairwise(), size, penalty)
+            self._go_on(f"trial of {penalty:g}", starts, fold.train, steps)
             models = [self._model(start.descent, fold.train) for start in starts]
             p = np.array([dot_products(*model, fold.users, fold.items) for model in models])
             error = fold.error(p.mean(axis=0))
@@ -117,7 +118,7 @@ class Restarts:
         return [_Start(random_start(observations, self.n_events, rng), rng) for rng in rngs]
 
     def _go_on(
-        self, title: str, starts: list[_Start], observations: Observations, engine: CPU
+        self, title: str, starts: list[_Start], observations: Observations, steps: HalfSteps
     ) -> None:
         """Let each descent run for some more iterations."""
 
@@ -127,12 +128,11 @@ class Restarts:
                 descend(
                     start.descent,
                     observations,
-                    engine,
+                    steps,
                     prior="mean",
                     n_iter=1,
                     tol=TOL,
                     rng=start.rng,
-                    on_iteration=lambda now: None,
                 )
                 yield k + 1
                 if start.descent.converged:

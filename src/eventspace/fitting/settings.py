@@ -1,4 +1,4 @@
-"""The settings of a descent, checked: what is allowed, and the engine that they ask for."""
+"""The settings of a descent, checked: what is allowed, and the half-steps that they ask for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from eventspace import indicators, pmf
 from eventspace._base.checks import check_choice, check_number, check_whole, is_whole
 from eventspace._base.codes import WORD
 from eventspace._base.errors import UserError, UserTypeError
-from eventspace.engines.cpu import CPU, count_threads
-from eventspace.fitting.constraints import Shared
+from eventspace._base.threads import count_threads
+from eventspace.engines import engine
+from eventspace.engines.protocol import Engine
+from eventspace.fitting.constraints import SharedIndicators
+from eventspace.fitting.half_steps import FreeIndicators, HalfSteps, PmfStep
 
 PRIORS = ("mean", "zero")
 INDICATORS = ("free", "shared", "one-hot")
@@ -37,17 +40,21 @@ class DescentSettings:
     verbose: bool | None = None
 
 
-def checked_engine(model: Any) -> CPU:
-    """The engine for a model's parameters; a bad one is refused with what is allowed."""
+def checked_steps(model: Any) -> HalfSteps:
+    """The half-steps for a model's parameters; a bad one is refused with what is allowed."""
     check_settings(model)
-    kind = Shared if model.indicators == "shared" else CPU
-    return kind(
-        indicator_solver(model),
-        _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS),
-        float(model.indicator_penalty),
-        float(model.pmf_penalty),
-        checked_threads(model),
+    machine = checked_engine(model)
+    sets = SharedIndicators if model.indicators == "shared" else FreeIndicators
+    solver = _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS)
+    return HalfSteps(
+        sets(machine, indicator_solver(model), float(model.indicator_penalty)),
+        PmfStep(machine, solver, float(model.pmf_penalty)),
     )
+
+
+def checked_engine(model: Any) -> Engine:
+    """The engine that an estimator asks for."""
+    return engine(n_threads=checked_threads(model))
 
 
 def check_settings(model: Any, most_events: int = WORD) -> None:
