@@ -19,9 +19,9 @@ from eventspace._base.codes import unpack
 from eventspace._base.jit import njit
 from eventspace._base.printable import encoded
 from eventspace._base.types import Floats
+from eventspace.data.deviations import deviations
 from eventspace.data.frames import data_frame
 from eventspace.logic.space import Space
-from eventspace.rules.evidence import deviations
 from eventspace.rules.measures import SHRINKAGE
 
 LABELS = 2, 1  # how many likes and dislikes make a label
