@@ -126,7 +126,8 @@ def folds(seen: Observations, cv: Any, random: np.random.RandomState) -> list[Fo
     elif is_real(cv) and 0 < cv < 1:
         choices = [order < cv * seen.n_observed]
     else:
-        raise UserError(f"cv={cv!r} must be 'auto', at least 2 folds, or a part between 0 and 1.")
+        allowed = "'auto', at least 2 folds, or a part between 0 and 1"
+        raise UserError(f"must be {allowed}.", parameter="cv", value=cv)
     users, items, _ = seen.coo()
     helds = (_spared(held, users, items) for held in choices)
     return [Fold.of(seen, held) for held in helds if held.any()]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eventspace._base.errors import UserError
 from tests.fuzz import models, tables, trials
 from tests.fuzz.archive import unpacked
 from tests.fuzz.expressions import ExpressionTarget
@@ -111,7 +112,7 @@ def test_an_exception_after_loading_is_a_finding(judge) -> None:
     model.n_jobs = "many"
     verdict = judge._used(model, 1)
     assert verdict.kind == Kind.LATER
-    assert verdict.where.startswith("_transform: ValueError")
+    assert verdict.where.startswith("_transform: UserError")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_an_answer_is_one_line_with_the_name_and_nothing_for_a_terminal(message,
 
 
 def test_an_index_error_of_a_kernel_is_none_in_whatever_words() -> None:
-    error = ValueError("m.eventspace is damaged.")
+    error = UserError("m.eventspace is damaged.")
     error.__cause__ = IndexError("index is out of bounds")
     verdict = answer(error, "m.eventspace")
     assert verdict.kind == Kind.LOADING

@@ -28,7 +28,7 @@ from eventspace.data.entries import (
 from eventspace.data.ids import Ids
 from eventspace.data.invariants import check_entries, check_ids
 from eventspace.data.readers import columns as cols
-from eventspace.data.readers.cleaning import NoNumberError, clean
+from eventspace.data.readers.cleaning import clean
 from eventspace.data.readers.column_roles import assign, long_roles
 from eventspace.data.readers.columns import Columns, Known
 from eventspace.data.readers.frames import table_of
@@ -102,18 +102,18 @@ class Observations:
         """
         scale = units.checked_option(scale)
         known = Known.of(users, items)
+        if callable(getattr(data, "observations", None)):
+            data = data.observations()
+        if isinstance(data, Observations):
+            return data._aligned(scale, known)
+        if isinstance(data, tuple):
+            return _build(cols.from_triples(data, known), scale, duplicates)
+        if is_a(data, *SPARSE):
+            return _build(cols.from_sparse(data, None, known), scale, duplicates)
+        table = table_of(data)
+        if table is None:
+            return _build(cols.from_array(data, None, known), scale, duplicates)
         with _said_of(data):
-            if callable(getattr(data, "observations", None)):
-                data = data.observations()
-            if isinstance(data, Observations):
-                return data._aligned(scale, known)
-            if isinstance(data, tuple):
-                return _build(cols.from_triples(data, known), scale, duplicates)
-            if is_a(data, *SPARSE):
-                return _build(cols.from_sparse(data, None, known), scale, duplicates)
-            table = table_of(data)
-            if table is None:
-                return _build(cols.from_array(data, None, known), scale, duplicates)
             roles = long_roles(table)
             if roles is None:
                 return _build(cols.from_wide(table, None, None, known), scale, duplicates)
@@ -150,12 +150,12 @@ class Observations:
             "trials": trials,
         }
         named = {role: name for role, name in given.items() if name is not None}
+        table = table_of(data, (user, item))
+        if table is None:
+            raise UserError(
+                f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
+            )
         with _said_of(data):
-            table = table_of(data, (user, item))
-            if table is None:
-                raise UserError(
-                    f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
-                )
             columns = cols.from_long(table, assign(table, named), Known.of(users, items))
             return _build(columns, units.checked_option(scale), duplicates)
 
@@ -179,14 +179,16 @@ class Observations:
         of the values' shape, in the same order.
         """
         known = Known.of(users, items)
+        table = table_of(data, (user,))
+        if table is None and user is not None:
+            raise UserError(
+                f"names a column, but a {type(data).__name__} has no names.",
+                parameter="user",
+                value=user,
+            )
         with _said_of(data):
-            table = table_of(data, (user,))
             if table is not None:
                 columns = cols.from_wide(table, user, weight, known)
-            elif user is not None:
-                raise UserError(
-                    f"user={user!r} names a column, but a {type(data).__name__} has no names."
-                )
             else:
                 read = cols.from_sparse if is_a(data, *SPARSE) else cols.from_array
                 columns = read(data, weight, known)
@@ -300,15 +302,13 @@ class Observations:
 
 @contextmanager
 def _said_of(data: Any) -> Iterator[None]:
-    """Where the data are a file's, an error names it."""
+    """Where the data were read from a file, an error names it."""
     try:
         yield
-    except ValueError as error:
-        name = repr(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else ""
-        if name in str(error):
-            raise
-        kind = NoNumberError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name}: {error}") from error
+    except UserError as error:
+        if isinstance(data, (str, os.PathLike)):
+            error.where = repr(os.fspath(data))
+        raise
 
 
 def checked_observations(
@@ -369,8 +369,9 @@ def _without_repeats(
         user, item = user_ids[repeats.first[0]], item_ids[repeats.first[1]]
         raise UserError(
             f"User {shown(user)} has item {shown(item)} {repeats.times} times; {repeats.pairs} "
-            'pairs in all occur more than once. Observations.of(data, duplicates="mean"), or '
-            '"last", accepts them.'
+            "pairs in all occur more than once.",
+            remedy='Observations.of(data, duplicates="mean"), or "last", accepts them.',
+            shell="--duplicates mean, or last, accepts them.",
         )
     if repeats.pairs:
         by_user = merge_repeats(by_user, mean=duplicates == "mean")

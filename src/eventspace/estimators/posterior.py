@@ -180,7 +180,9 @@ class KolmogorovPosterior(Average):
         n_chains = few if self.n_chains == "auto" else int(self.n_chains)
         if self.n_samples < n_chains:
             raise UserError(
-                f"n_samples={self.n_samples} is too few: one is kept of each of {n_chains} chains."
+                f"is too few: one is kept of each of {n_chains} chains.",
+                parameter="n_samples",
+                value=self.n_samples,
             )
         rngs = np.random.default_rng(self.seed_).spawn(n_chains)
         each = -(-self.n_draws // (self.n_samples // len(rngs)))  # one draw in so many is kept
@@ -205,7 +207,9 @@ class KolmogorovPosterior(Average):
         n_chains: Any = self.n_chains
         if n_chains != "auto" and not (is_whole(n_chains) and n_chains >= 1):
             raise UserError(
-                f"n_chains={self.n_chains!r} must be 'auto' or a whole number of at least 1."
+                "must be 'auto' or a whole number of at least 1.",
+                parameter="n_chains",
+                value=n_chains,
             )
         check_whole("n_warmup", self.n_warmup, 0)
         check_whole("n_draws", self.n_draws, 4)
@@ -216,7 +220,9 @@ class KolmogorovPosterior(Average):
         concentration: Any = self.concentration
         if concentration != "auto" and not (is_real(concentration) and 0 <= concentration < np.inf):
             raise UserError(
-                f"concentration={concentration!r} must be 'auto' or a finite number of at least 0."
+                "must be 'auto' or a finite number of at least 0.",
+                parameter="concentration",
+                value=concentration,
             )
 
     def _keep(self, observations: Observations, chains: list[Draws], kept: Kept) -> None:

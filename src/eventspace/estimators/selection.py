@@ -308,5 +308,5 @@ def _values(name: str, value: Any, auto: tuple[float, ...] = ()) -> list[Any]:
         return list(auto) if auto and value == "auto" else [value]
     values = list(value) if isinstance(value, Iterable) else [value]
     if not values:
-        raise UserError(f"{name}={value!r} has nothing to try.")
+        raise UserError("has nothing to try.", parameter=name, value=value)
     return values

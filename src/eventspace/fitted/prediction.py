@@ -277,4 +277,5 @@ def positions(
     if unknown == "population":
         return ids.positions(wanted)
     remedy = f"{advice}, or predict(..., unknown='population')."
-    return known_positions(ids, wanted, what, remedy)
+    shell = "--unknown population lets the population stand in."
+    return known_positions(ids, wanted, what, remedy, shell)

@@ -101,9 +101,17 @@ class Proving(Reasoning):
         check_whole("top", 1 if top is None else top, 1)
         check_choice("sort", sort, mining.SORTS)
         if sort == "confidence" and convention == "paper":
-            raise UserError("sort='confidence' and convention='paper': proved rules all have 1.")
+            raise UserError(
+                "and convention='paper': proved rules all have 1.", parameter="sort", value=sort
+            )
         if sort == "stability" and not restarts:
-            raise UserError("sort='stability' needs restarts=10, say: it is counted over them.")
+            raise UserError(
+                "needs",
+                parameter="sort",
+                value=sort,
+                remedy="restarts=10, say: it is counted over them.",
+                shell="--restarts 10, say: it is counted over them.",
+            )
         options = (min_evidence, min_support, min_confidence, like, fold, restarts, convention)
         miner, evidence = self._miner(X, sort, *options)
         if item is not None:
@@ -186,8 +194,12 @@ class Proving(Reasoning):
         """The items' sets in n fits from other starts, without events that carry no mass."""
         if n and self.given_ is not None:
             raise UserError(
-                f"restarts={n} would learn anew what was given to this fit ({self.given_}); there "
-                "is nothing random about it, and restarts=0 is right."
+                f"would learn anew what was given to this fit ({self.given_}); there is nothing "
+                "random about it, and",
+                parameter="restarts",
+                value=n,
+                remedy="restarts=0 is right.",
+                shell="leaving it out is right.",
             )
         fits = []
         with bar("restarts", n, self.verbose) as update:

@@ -239,7 +239,8 @@ def _probability(space: Space, part: Codes, whole: Codes, users: Any) -> Any:
     if not is_column(users):
         return float(_shares(space.pmf[space.user(users)], part, whole)[0])
     known = space.observations.user_ids
-    positions = known_positions(known, users, "user", "Use fold_in to add them.")
+    advice = "Use fold_in to add them.", "Fit again with their ratings."
+    positions = known_positions(known, users, "user", *advice)
     return _shares(space.pmf[positions], part, whole)
 
 

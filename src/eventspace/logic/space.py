@@ -87,7 +87,9 @@ def known_position(ids: Ids, wanted: Any, what: str) -> int:
     return position
 
 
-def known_positions(ids: Ids, wanted: Any, what: str, remedy: str) -> NDArray[np.int64]:
+def known_positions(
+    ids: Ids, wanted: Any, what: str, remedy: str, shell: str | None = None
+) -> NDArray[np.int64]:
     """The positions of many ids; unknown ones are an error that names some, and the remedy."""
     positions = ids.positions(wanted)
     if (positions < 0).any():
@@ -95,7 +97,9 @@ def known_positions(ids: Ids, wanted: Any, what: str, remedy: str) -> NDArray[np
         some = ", ".join(shown(id_) for id_ in missing[:5]) + (", ..." if len(missing) > 5 else "")
         near = _nearest(ids, missing[0]) if len(missing) == 1 else "."
         raise UserError(
-            f"The model does not know {len(missing)} of these {what}s: {some}{near} {remedy}"
+            f"The model does not know {len(missing)} of these {what}s: {some}{near}",
+            remedy=remedy,
+            shell=shell,
         )
     return positions
 

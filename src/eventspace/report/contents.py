@@ -74,7 +74,7 @@ def _positions_of(space: Space, users: Any) -> Positions:
     if users is None:
         return budget.chosen_users(space)
     known = space.observations.user_ids
-    return known_positions(known, users, "user", "report(users=...) wants the model's own.")
+    return known_positions(known, users, "user", "report(users=...) wants the model's own.", "")
 
 
 def _notes(space: Space, items: Positions, people: Positions, users: Any) -> list[str]:

@@ -90,7 +90,7 @@ def liked_from(seen: Observations, like: Any) -> float:
         above = value[value > value.mean(dtype=np.float64)]
         return float(seen.from_unit(above.min())) if above.size else math.inf
     if not is_real(like) or math.isnan(like):
-        raise UserError(f"like={like!r} must be a number, in the unit of the table.")
+        raise UserError("must be a number, in the unit of the table.", parameter="like", value=like)
     return float(like)
 
 

@@ -218,8 +218,9 @@ def _user_column(table: Table, user: Hashable | None) -> int | None:
     for r in ("user", "index"):
         if roles.count(r) > 1:
             raise UserError(
-                f"Columns {shown(table.names[roles.index(r)])} and more are named like the user: "
-                "say which with Observations.from_wide(data, user=...)."
+                f"Columns {shown(table.names[roles.index(r)])} and more are named like the user:",
+                remedy="say which with Observations.from_wide(data, user=...).",
+                shell="say which with --user NAME.",
             )
         if r in roles:
             return roles.index(r)
