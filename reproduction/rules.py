@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from benchmarks import data
 from benchmarks.timing import machine, table
 from eventspace import KolmogorovModel, Observations
-from eventspace.rules.evidence import deviations
+from eventspace.data.deviations import deviations
 from eventspace.rules.measures import SHRINKAGE
 from reproduction import movielens
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from eventspace._base.errors import UserError
+from eventspace._base.foreign import is_a
 from eventspace._base.printable import shown
 from eventspace._base.types import Floats
 from eventspace.data.ids import Ids
@@ -55,7 +55,7 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
     """
     if data is None:
         return Attributes(np.array([], dtype=object), np.empty((len(ids), 0)))
-    if isinstance(data, pd.Series):
+    if is_a(data, "pandas.Series"):
         data = data.to_frame()
     if isinstance(data, dict):
         remedy = "make it a DataFrame with the ids in its index."

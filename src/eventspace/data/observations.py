@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from eventspace._base.errors import UserError
+from eventspace._base.foreign import SPARSE, is_a
 from eventspace._base.printable import shown
 from eventspace._base.progress import bar
 from eventspace.data import scale as units
@@ -108,7 +108,7 @@ class Observations:
             return data._aligned(scale, known)
         if isinstance(data, tuple):
             return _build(cols.from_triples(data, known), scale, duplicates)
-        if sparse.issparse(data):
+        if is_a(data, *SPARSE):
             return _build(cols.from_sparse(data, None, known), scale, duplicates)
         table = table_of(data)
         if table is None:
@@ -179,7 +179,7 @@ class Observations:
         of the values' shape, in the same order.
         """
         known = Known.of(users, items)
-        table = None if sparse.issparse(data) else table_of(data, (user,))
+        table = table_of(data, (user,))
         if table is None and user is not None:
             raise UserError(
                 f"names a column, but a {type(data).__name__} has no names.",
@@ -190,7 +190,7 @@ class Observations:
             if table is not None:
                 columns = cols.from_wide(table, user, weight, known)
             else:
-                read = cols.from_sparse if sparse.issparse(data) else cols.from_array
+                read = cols.from_sparse if is_a(data, *SPARSE) else cols.from_array
                 columns = read(data, weight, known)
             return _build(columns, units.checked_option(scale), duplicates)
 

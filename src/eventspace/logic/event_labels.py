@@ -20,9 +20,9 @@ from eventspace._base.errors import UserError
 from eventspace._base.jit import njit
 from eventspace._base.printable import encoded, shown
 from eventspace._base.types import Floats
+from eventspace.data.deviations import deviations
 from eventspace.data.frames import DataFrame, data_frame
 from eventspace.logic.space import Space
-from eventspace.rules.evidence import deviations
 from eventspace.rules.measures import SHRINKAGE
 
 LABELS = 2, 1  # how many likes and dislikes make a label

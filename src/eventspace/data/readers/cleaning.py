@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from eventspace._base.errors import UserError, UserTypeError
 from eventspace._base.printable import shown
@@ -53,6 +52,8 @@ def _numbers(
         raise UserError(f"Complex data not supported: every {what} must be a real number.")
     if kind in "mM":
         raise _refused(f"The {what}s are dates or times", allowed_range)
+    import pandas as pd
+
     objects = raw.astype(object)
     missing = pd.isna(objects)
     if pd.api.types.infer_dtype(objects, skipna=True) not in NUMBER_KINDS:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
@@ -179,6 +178,8 @@ def _range(table: Table, j: int) -> tuple[float, float]:
 def _numbers(table: Table, j: int) -> npt.NDArray[Any]:
     array = value_array(table.column(j))
     if array.dtype.kind == "O":
+        import pandas as pd
+
         return np.where(pd.isna(array), np.nan, array).astype(np.float64)
     return array
 
