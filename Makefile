@@ -41,6 +41,7 @@ lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 $(VENV)/docs: $(VENV)/installed
 	$(BIN)/pip install --quiet --editable ".[docs]"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from eventspace.data.ids import as_column, plain_array
 
+# pandas', polars', pyarrow's or another's: that of the library of the caller's own table, which no
+# type checker knows
+DataFrame: TypeAlias = Any
 COLUMNS = "columns"  # no library: a dict of the columns, which needs no import
 
 
-def data_frame(columns: dict[str, Any], library: str) -> Any:
+def data_frame(columns: dict[str, Any], library: str) -> DataFrame:
     """A DataFrame of these columns, in the library of this name."""
     if library == COLUMNS:
         return columns

@@ -19,10 +19,9 @@ from eventspace._base.codes import unpack
 from eventspace._base.jit import njit
 from eventspace._base.printable import encoded
 from eventspace._base.types import Floats
-from eventspace.data.frames import data_frame
-from eventspace.logic.space import Space
+from eventspace.data.frames import DataFrame, data_frame
+from eventspace.logic.space import SHRINKAGE, Space
 from eventspace.rules.evidence import deviations
-from eventspace.rules.measures import SHRINKAGE
 
 LABELS = 2, 1  # how many likes and dislikes make a label
 SIGNIFICANT = 1.0  # the least t-statistic that is worth a word
@@ -108,7 +107,7 @@ class Characters:
                 return f"; {word} {item}"
         return ""
 
-    def table(self, n: int = 5) -> Any:
+    def table(self, n: int = 5) -> DataFrame:
         """A row an event: mass, how many items come true in it, label, its n most telling."""
         space = self.space
         events = range(space.n_events)

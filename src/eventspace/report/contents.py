@@ -13,13 +13,12 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-import eventspace
 from eventspace._base.codes import WORD
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 from eventspace._base.types import Codes, Positions
+from eventspace._base.version import __version__
 from eventspace.data.observations import Observations
-from eventspace.fitted.proving import mined
 from eventspace.logic.event_labels import Characters
 from eventspace.logic.inclusion import Classes
 from eventspace.logic.space import Space, known_positions
@@ -50,7 +49,7 @@ def contents(
     people = _positions_of(space, users)
     return {
         "title": title,
-        "version": eventspace.__version__,
+        "version": __version__,
         "counts": {"users": seen.n_users, "items": seen.n_items, "observed": seen.n_observed},
         "scale": list(seen.scale),
         "notes": _notes(space, items, people, users),
@@ -151,7 +150,7 @@ def _rules(
     known[items[: budget.RULE_ITEMS]] = True
     miner = replace(miner, items=known)
     with bar("rules", miner.n_classes, model.verbose) as update:
-        found = mining.best(mined(miner, update), miner, budget.RULES)
+        found = mining.best(miner.all(update), miner, budget.RULES)
     table = nw.from_native(mining.table(found, miner, evidence, "model"), eager_only=True)
     return {
         "if_item": place[found["if_item"]].tolist(),

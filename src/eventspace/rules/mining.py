@@ -6,7 +6,7 @@ If the set of j lies inside the set of i, then X_j = 1 implies X_i = 1 for every
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from eventspace._base.codes import inside, masses, sizes
 from eventspace._base.jit import njit
 from eventspace._base.types import Codes, Floats, Positions
-from eventspace.data.frames import data_frame
+from eventspace.data.frames import DataFrame, data_frame
 from eventspace.logic.inclusion import Classes
 from eventspace.logic.space import Space
 from eventspace.rules.evidence import Evidence
@@ -110,6 +110,12 @@ class Miner:
                 held = self._firsts(held, "then_item")
         if self.fold:
             yield self._least(self._firsts(held, "then_item"), "then_item")
+
+    def all(self, update: Callable[[int, str], None]) -> Iterator[Rules]:
+        """The rules of every class; ``update`` is told how many classes are done."""
+        for k, members in enumerate(self.classes):
+            yield from self.of_class(members)
+            update(k + 1, "")
 
     def of_item(self, item: int) -> Rules:
         """The rules from an item and those to it, with all of its equivalents."""
@@ -238,7 +244,7 @@ def best(blocks: Iterable[Rules], miner: Miner, top: int | None) -> Rules:
     return rules[miner.order(rules)[:top]]
 
 
-def table(rules: Rules, miner: Miner, evidence: Evidence | None, convention: str) -> Any:
+def table(rules: Rules, miner: Miner, evidence: Evidence | None, convention: str) -> DataFrame:
     """Rules as a DataFrame of the caller's library, with evidence from another table if given."""
     space = miner.space
     ids = space.observations.item_ids

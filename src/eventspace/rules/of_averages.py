@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from eventspace._base.codes import inside, masses, sizes
 from eventspace._base.progress import bar
 from eventspace._base.types import Codes, Floats, Positions
+from eventspace.data.frames import DataFrame
 from eventspace.rules import mining
 from eventspace.rules.evidence import Evidence
 from eventspace.rules.measures import log_chance, surprise
@@ -24,7 +25,9 @@ SORTS = tuple(name if name != "stability" else "probability" for name in mining.
 class AverageMiner(Miner):
     """Finds the inclusions that enough samples have; ``restarts`` are the samples' codes."""
 
-    def table(self, item: Any, top: int | None, given: Evidence | None, show: bool | None) -> Any:
+    def table(
+        self, item: Any, top: int | None, given: Evidence | None, show: bool | None
+    ) -> DataFrame:
         """The first rules as a DataFrame."""
         if item is not None:
             blocks: Any = [self.of_item(self.space.item(item))]
