@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from eventspace.estimators.model import KolmogorovModel
     from eventspace.estimators.posterior import KolmogorovPosterior
     from eventspace.estimators.selection import KolmogorovModelCV
+    from eventspace.fitted import load
 
 __all__ = [
     "KolmogorovEnsemble",
@@ -20,6 +21,7 @@ __all__ = [
     "KolmogorovPosterior",
     "Observations",
     "__version__",
+    "load",
 ]
 
 # The rooms behind most names import numba, scikit-learn and pandas: they are opened on first use.
@@ -30,6 +32,7 @@ _ROOMS = {
     "KolmogorovPosterior": "eventspace.estimators.posterior",
     "Observations": "eventspace.data.observations",
     "__version__": "eventspace._base.version",
+    "load": "eventspace.fitted",
 }
 
 

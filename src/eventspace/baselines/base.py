@@ -1,4 +1,4 @@
-"""What baselines have in common, and the alternation of those that are fitted as the model is."""
+"""The alternation of baselines that are fitted as the model is."""
 
 from __future__ import annotations
 
@@ -8,64 +8,21 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.checks import check_number, check_whole
-from eventspace._base.codes import WORD
+from eventspace._base.codes import WORD, numbers
 from eventspace._base.types import Floats
-from eventspace.data.invariants import InvariantError
+from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations, to_learn_from
 from eventspace.engines.cpu import CPU
-from eventspace.fitted.prediction import Prediction
+from eventspace.estimators.base import Holder
+from eventspace.fitted.prediction import Factors
 from eventspace.fitting.descent import Descent, descend, new_pmfs, population_centre
 from eventspace.fitting.settings import checked_threads
 
 
-class Baseline(Prediction, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Predictions theta_u . psi_i by whatever ``pmf_`` and ``indicators_`` a baseline has."""
-
-    _FOR_NEW_IDS = "Fit again with them"
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if hasattr(self, "pmf_"):
-            seen = self.observations_
-            shapes = len(self.pmf_), *self.indicators_.shape
-            if shapes != (seen.n_users, seen.n_items, self.pmf_.shape[1]):
-                raise InvariantError("pmf_ or indicators_ does not fit the observations")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
-
-class Solved(Baseline, ABC):
-    """Whose rows of ``pmf_`` an engine solves for, given the indicators."""
-
-    @abstractmethod
-    def _engine(self) -> CPU:
-        """The engine for checked parameters."""
-
-    def transform(self, X: Any) -> Floats:
-        """The row of ``pmf_`` that each user of a table would have, taken as new.
-
-        The items must be those of the fit. Gives rows x events, in the order of the table's rows.
-        """
-        check_is_fitted(self)
-        by_user = self._aligned(X).by_user
-        return new_pmfs(self._engine(), by_user, self._psi(), self.pmf_mean_, "mean").pmf
-
-    def _psi(self) -> NDArray[Any]:
-        """The indicators in the form that the engine takes."""
-        return self.codes_[:, 0]
-
-
-class Alternating(Solved):
+class Alternating(Holder, ABC):
     """Indicators and PMFs in turn, each with a solver of its own, by the model's own descent."""
 
     def __init__(
@@ -95,9 +52,10 @@ class Alternating(Solved):
     def _start(self, observations: Observations, engine: CPU, rng: np.random.Generator) -> Descent:
         """Where a descent begins."""
 
-    def _keep(self, descent: Descent) -> None:
-        """Keep the indicators of the descent."""
-        self.codes_ = descent.codes[:, None]
+    def _solve(self, by_user: Entries) -> Floats:
+        """theta of new users."""
+        fitted = self.fitted_
+        return new_pmfs(self._engine(), by_user, self._psi, fitted.pmf_mean, "mean").pmf
 
     def _engine(self) -> CPU:
         check_whole("n_events", self.n_events, 1, WORD)
@@ -139,10 +97,10 @@ class Alternating(Solved):
         assert best is not None  # n_init is at least one
         rated = observations.by_user.rated
         best.pmf[~rated] = population_centre(best.pmf, rated, "mean")
-        self.observations_, self.pmf_ = observations, best.pmf
-        self._keep(best)
+        self._psi = best.codes  # in the form that the engine takes
+        psi = numbers(best.codes, self.n_events)
+        self.fitted_ = Factors(type(self).__name__, observations, best.pmf, psi, self._solve)
         self.history_ = np.array(best.history)
         self.error_, self.n_iter_ = best.error, len(best.history)
         self.converged_ = best.converged
-        self.n_features_in_ = observations.n_items
         return self

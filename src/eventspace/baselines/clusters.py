@@ -95,4 +95,4 @@ class ItemKMeans(Alternating):
     @property
     def labels_(self) -> NDArray[np.int64]:
         """The cluster of each item."""
-        return event_of(self.codes_[:, 0])
+        return event_of(self._psi)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eventspace._base.errors import UserError
-from eventspace._base.types import Floats
 from eventspace.baselines.base import Alternating
 from eventspace.baselines.box import Box
+from eventspace.data.factors import checked_parts
 from eventspace.data.observations import Observations, to_learn_from
 from eventspace.engines.cpu import CPU
-from eventspace.fitted.prediction import checked_parts
 from eventspace.fitting.constraints import read_given
 from eventspace.fitting.descent import Descent, random_start
 from eventspace.pmf import Pairwise
@@ -120,12 +118,3 @@ class HypercubeModel(Alternating):
         if not ((psi >= 0) & (psi <= 1)).all():
             raise UserError("The indicators in init must be numbers from 0 to 1.")
         return Descent(pmf, psi.astype(np.float64))
-
-    def _keep(self, descent: Descent) -> None:
-        self._indicators: Floats = descent.codes
-
-    def _indicators_of(self, items: NDArray[Any] | slice) -> Floats:
-        return self._indicators[items]
-
-    def _psi(self) -> Floats:
-        return self._indicators

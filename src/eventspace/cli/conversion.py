@@ -58,7 +58,7 @@ def _rows(name: str, ids: Any, rows: Any) -> Iterator[Columns]:
 
 
 PARTS: dict[str, Callable[[Any], Iterator[Columns]]] = {
-    "observations": lambda model: observations(model.observations_),
-    "pmf": lambda model: _rows("user", model.user_ids_, model.pmf_),
-    "indicators": lambda model: _rows("item", model.item_ids_, model.indicators_.astype(np.int8)),
+    "observations": lambda model: observations(model.observations),
+    "pmf": lambda model: _rows("user", model.user_ids, model.pmf),
+    "indicators": lambda model: _rows("item", model.item_ids, model.indicators.astype(np.int8)),
 }

@@ -19,10 +19,7 @@ from eventspace._base.progress import bar
 from eventspace._base.threads import one_blas_thread
 from eventspace._base.types import Codes, Floats
 from eventspace.data.entries import Entries
-from eventspace.data.observations import Observations
 from eventspace.engines.cpu import Indicators, Pmfs
-from eventspace.estimators.model import KolmogorovModel
-from eventspace.fitted.prediction import squared_error
 from eventspace.fitting.descent import Descent, descend, random_start
 from eventspace.fitting.settings import checked_threads
 from eventspace.indicators import Local
@@ -34,15 +31,14 @@ ROWS = 256  # that a thread takes at a time
 COMPARED = 10_000  # random pairs on which the loss is taken
 
 
-def compressed(average: Any, n_events: int) -> KolmogorovModel:
-    """A model of so many events that says, as nearly as it can, what an average says.
+def compress(average: Any, n_events: int, rng: np.random.Generator) -> Descent:
+    """The PMFs and sets of so many events that say, as nearly as they can, what an average says.
 
     Of several descents the one that comes nearest is kept; of few events they cost little.
     """
-    seen: Observations = average.observations_
-    rng = np.random.default_rng([average.seed_, n_events])
-    n_starts, found = WORD // n_events, []
-    with one_blas_thread(), bar("compress", N_ITER * n_starts, average.verbose) as update:
+    seen, show, n_starts = average.observations, average.settings.verbose, WORD // n_events
+    found = []
+    with one_blas_thread(), bar("compress", N_ITER * n_starts, show) as update:
         table = WholeTable(average)
         for k in range(n_starts):
             descent = descend(
@@ -60,26 +56,7 @@ def compressed(average: Any, n_events: int) -> KolmogorovModel:
             if descent.interrupted:
                 raise KeyboardInterrupt
             found.append(descent)
-    return _model(average, min(found, key=lambda descent: descent.cost), rng)
-
-
-def _model(average: Any, descent: Descent, rng: np.random.Generator) -> KolmogorovModel:
-    """The model that a descent has come to, with its distance from the average."""
-    seen: Observations = average.observations_
-    model = KolmogorovModel(
-        descent.pmf.shape[1],
-        pmf_penalty=average.pmf_penalty_,  # for those who are folded in
-        indicator_solver=SOLVER,
-        n_jobs=average.n_jobs,
-        verbose=average.verbose,
-    )
-    model._keep(seen, descent)
-    model.interrupted_ = False
-    model.error_ = squared_error(seen, model.pmf_, model.indicators_)
-    pairs = rng.integers(0, (seen.n_users, seen.n_items), (COMPARED, 2)).T
-    apart = model._predict_positions(*pairs) - average._predict_positions(*pairs)
-    model.loss_ = float(np.sqrt(np.mean(np.square(apart))))
-    return model
+    return min(found, key=lambda descent: descent.cost)
 
 
 class WholeTable:
@@ -88,11 +65,11 @@ class WholeTable:
     indicator_penalty = pmf_penalty = 0.0
 
     def __init__(self, average: Any) -> None:
-        self.theta = average.pmf_
-        items = np.arange(average.observations_.n_items)
-        self.psi = np.hstack([psi for _, psi in average._indicators_by_sample(items)])
-        self.n_threads = checked_threads(average)
-        self.energy = np.empty(len(average.pmf_))
+        self.theta, items = average.pmf, np.arange(average.observations.n_items)
+        blocks = [average.indicators_or_mean(events, items) for events in average.blocks]
+        self.psi = np.hstack(blocks)
+        self.n_threads = checked_threads(average.settings)
+        self.energy = np.empty(len(self.theta))
 
         def measure(rows: slice) -> None:
             p = self.theta[rows] @ self.psi.T

@@ -18,10 +18,10 @@ from eventspace._base.printable import shown
 from eventspace._base.types import Floats
 from eventspace.data.attributes import read_attributes
 from eventspace.data.entries import Entries
+from eventspace.data.factors import check_pmf
 from eventspace.data.ids import Ids
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU, Indicators
-from eventspace.fitted.prediction import check_pmf
 from eventspace.fitting.descent import Descent
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from eventspace._base.codes import unpack
+from eventspace._base.checks import check_number, check_whole
+from eventspace._base.codes import WORD, unpack
 from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Floats
+from eventspace.data.factors import dot_products
+from eventspace.data.invariants import MOST_SAMPLES
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU
-from eventspace.fitted.prediction import dot_products
 from eventspace.fitting.descent import Descent, descend, population_centre, random_start
+from eventspace.fitting.settings import checked_threads
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
 from eventspace.splits import Fold
@@ -23,6 +26,31 @@ TOL = 1e-4  # of the cost: a descent that gains less is at its end
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3)  # of PMFs, from strong to weak
 TRIAL_MODELS = 4
 SOLVER = Local(3)  # averages are as good with it as with the exact one, in half the time
+
+
+@dataclass(eq=False, repr=False)
+class EnsembleSettings:
+    """How models are averaged; :class:`eventspace.KolmogorovEnsemble` says what each means."""
+
+    n_events: int = 16
+    _: KW_ONLY
+    n_models: int = 16
+    pmf_penalty: float | str = "auto"
+    indicator_penalty: float | str = "auto"
+    n_iter: int = 5
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool | None = None
+
+    def check(self) -> None:
+        """Refuse a bad setting."""
+        check_whole("n_events", self.n_events, 1, WORD)
+        check_whole("n_models", self.n_models, 1, MOST_SAMPLES)
+        check_whole("n_iter", self.n_iter, 1)
+        checked_threads(self)
+        for name in ("pmf_penalty", "indicator_penalty"):
+            if getattr(self, name) != "auto":
+                check_number(name, getattr(self, name))
 
 
 class Trial(NamedTuple):

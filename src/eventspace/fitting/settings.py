@@ -1,7 +1,8 @@
-"""The settings of an estimator, checked: what is allowed, and the engine that they ask for."""
+"""The settings of a descent, checked: what is allowed, and the engine that they ask for."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from eventspace import indicators, pmf
@@ -13,6 +14,35 @@ from eventspace.fitting.constraints import Shared
 
 PRIORS = ("mean", "zero")
 INDICATORS = ("free", "shared", "one-hot")
+
+
+@dataclass(eq=False, repr=False)
+class DescentSettings:
+    """How a model is learnt; :class:`eventspace.KolmogorovModel` says what each of these means."""
+
+    n_events: int = 8
+    _: KW_ONLY
+    pmf_penalty: float = 1.0
+    pmf_prior: str = "mean"
+    indicators: str = "free"
+    indicator_penalty: float = 0.0
+    indicator_solver: Any = "exact"
+    pmf_solver: Any = "pairwise"
+    n_iter: int = 20
+    tol: float = 1e-4
+    n_init: int | str = "auto"
+    warm_start: bool = False
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool | None = None
+
+    def check(self, most_events: int = WORD) -> None:
+        """Refuse a bad setting."""
+        check_settings(self, most_events)
+
+    def engine(self) -> CPU:
+        """The engine that these ask for, once they are checked."""
+        return checked_engine(self)
 
 
 def checked_engine(model: Any) -> CPU:

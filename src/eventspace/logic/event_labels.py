@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 
 from eventspace._base.codes import unpack
+from eventspace._base.errors import UserError
 from eventspace._base.jit import njit
-from eventspace._base.printable import encoded
+from eventspace._base.printable import encoded, shown
 from eventspace._base.types import Floats
 from eventspace.data.frames import DataFrame, data_frame
 from eventspace.logic.space import SHRINKAGE, Space
@@ -28,7 +29,7 @@ SIGNIFICANT = 1.0  # the least t-statistic that is worth a word
 
 
 @dataclass(frozen=True, eq=False)
-class Characters:
+class EventLabels:
     """The character of each event of a space, in items or in the tags that the caller gives them.
 
     ``tags`` maps items to a tag, to some, or to text such as "Drama|War".
@@ -36,6 +37,21 @@ class Characters:
 
     space: Space
     tags: Any = None
+
+    @classmethod
+    def of(cls, space: Space, tags: Any) -> EventLabels:
+        """Those in the caller's tags, if there are any and they are tags of these items."""
+        ids = space.observations.item_ids
+        if tags is not None and not (hasattr(tags, "keys") and getattr(tags, "ndim", 1) == 1):
+            raise UserError(
+                f"tags is a {type(tags).__name__}: it maps items to tags, as a dict does, or a "
+                "Series with the items as its index."
+            )
+        if tags is not None and not any(item in tags.keys() for item in ids):  # noqa: SIM118
+            raise UserError(
+                f"tags has none of the model's items as a key, such as {shown(ids[0])}."
+            )
+        return cls(space, tags)
 
     @cached_property
     def slopes(self) -> Floats:
@@ -114,7 +130,7 @@ class Characters:
         columns = {
             "event": np.arange(space.n_events),
             "mass": space.mass,
-            "items": unpack(space.codes[space.ratings > 0], space.n_events).sum(axis=0),
+            "items": space.sizes,
             "label": self.labels,
             "likes": [self.likes(d, n) for d in events],
             "dislikes": [self.dislikes(d, n) for d in events],

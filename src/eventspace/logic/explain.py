@@ -13,7 +13,7 @@ from eventspace._base.codes import inside, masses, unpack
 from eventspace._base.printable import printable
 from eventspace._base.types import Floats, Positions
 from eventspace.data.frames import DataFrame, data_frame
-from eventspace.logic.event_labels import Characters
+from eventspace.logic.event_labels import EventLabels
 from eventspace.logic.space import Space
 
 SHOWN = 4  # events of a side, and
@@ -30,18 +30,18 @@ TEXTS = {
 class Explanation:
     """A prediction and its reasons: prints as text, and has them as tables and numbers."""
 
-    characters: Characters
+    named: EventLabels
     user_at: int
     item_at: int
 
     @classmethod
-    def of(cls, characters: Characters, user: Hashable, item: Hashable) -> Explanation:
+    def of(cls, named: EventLabels, user: Hashable, item: Hashable) -> Explanation:
         """That of a user and an item by their ids."""
-        return cls(characters, characters.space.user(user), characters.space.item(item))
+        return cls(named, named.space.user(user), named.space.item(item))
 
     @property
     def _space(self) -> Space:
-        return self.characters.space
+        return self.named.space
 
     @property
     def _pmf(self) -> Floats:
@@ -85,7 +85,7 @@ class Explanation:
             "mass": self._pmf[heaviest],
             "population": self._space.mass[heaviest],
             "comes_true": self._comes_true[heaviest],
-            "label": [self.characters.labels[d] for d in heaviest],
+            "label": [self.named.labels[d] for d in heaviest],
         }
         return data_frame(columns, self._space.observations.library)
 
@@ -160,7 +160,7 @@ class Explanation:
         mass, population = self._pmf, self._space.mass
         lines = [
             f"  {mass[d]:>6.1%}  event {d}, {population[d]:.1%} of the population: "
-            f"{self.characters.labels[d]}"
+            f"{self.named.labels[d]}"
             for d in side[:SHOWN]
         ]
         rest = side[SHOWN:]

@@ -6,7 +6,7 @@ If the set of j lies inside the set of i, then X_j = 1 implies X_i = 1 for every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -110,12 +110,6 @@ class Miner:
                 held = self._firsts(held, "then_item")
         if self.fold:
             yield self._least(self._firsts(held, "then_item"), "then_item")
-
-    def all(self, update: Callable[[int, str], None]) -> Iterator[Rules]:
-        """The rules of every class; ``update`` is told how many classes are done."""
-        for k, members in enumerate(self.classes):
-            yield from self.of_class(members)
-            update(k + 1, "")
 
     def of_item(self, item: int) -> Rules:
         """The rules from an item and those to it, with all of its equivalents."""
@@ -246,8 +240,15 @@ def best(blocks: Iterable[Rules], miner: Miner, top: int | None) -> Rules:
 
 def table(rules: Rules, miner: Miner, evidence: Evidence | None, convention: str) -> DataFrame:
     """Rules as a DataFrame of the caller's library, with evidence from another table if given."""
-    space = miner.space
-    ids = space.observations.item_ids
+    library = miner.space.observations.library
+    return data_frame(columns(rules, miner, evidence, convention), library)
+
+
+def columns(
+    rules: Rules, miner: Miner, evidence: Evidence | None, convention: str
+) -> dict[str, NDArray[Any]]:
+    """The columns of that table."""
+    ids = miner.space.observations.item_ids
     if_item, then_item = rules["if_item"], rules["then_item"]
     counts = {name: rules[name] for name in COUNTS}
     if evidence is not None:
@@ -266,7 +267,7 @@ def table(rules: Rules, miner: Miner, evidence: Evidence | None, convention: str
             rules["kind"] == EQUIVALENT,
         )
         kinds[IMPLIES] = "converse"
-    columns = {
+    found = {
         "if_item": ids.values[if_item],
         "then_item": ids.values[then_item],
         "kind": kinds[rules["kind"]],
@@ -277,8 +278,8 @@ def table(rules: Rules, miner: Miner, evidence: Evidence | None, convention: str
         "chance": 10 ** rules["log_chance"],
     }
     if miner.restarts:
-        columns["stability"] = rules["stability"]
-    return data_frame(columns, space.observations.library)
+        found["stability"] = rules["stability"]
+    return found
 
 
 def _minimal(codes: Codes) -> NDArray[np.bool_]:

@@ -11,14 +11,17 @@ import numpy as np
 from eventspace._base.codes import pack, unpack
 from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Codes, Floats
+from eventspace.data.attributes import Attributes
+from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU
-from eventspace.fitted.prediction import dot_products, squared_error
 from eventspace.fitting.descent import descend, random_start
+from eventspace.fitting.settings import checked_threads
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import Chain, Laws, spread
 from eventspace.sampling.priors import features, incidence, pmf_centres
+from eventspace.sampling.settings import SamplingSettings
 from eventspace.sampling.weighing import Joint, Weighed
 
 START_PENALTIES = (30.0, 10.0, 3.0)  # down which the descents go that chains start from
@@ -54,6 +57,19 @@ class Sampler:
     item_attributes: Floats
     n_threads: int
     show: bool | None  # a progress bar
+
+    @classmethod
+    def of(cls, settings: SamplingSettings, of_users: Attributes, of_items: Attributes) -> Sampler:
+        """The one that these settings ask for."""
+        return cls(
+            settings.n_events,
+            settings.fixed_concentration,
+            bool(settings.informed),
+            of_users.standard(),
+            of_items.standard(),
+            checked_threads(settings),
+            settings.verbose,
+        )
 
     def sample(
         self,
