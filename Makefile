@@ -65,4 +65,4 @@ reproduce: $(VENV)/bench
 	$(if $(QUICK),,$(BIN)/python -m reproduction.rules)
 
 clean:
-	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
