@@ -99,10 +99,10 @@ def test_the_rules_of_an_explanation_bound_the_prediction(ratings) -> None:
                 assert other == own
             elif row.kind == "implies":
                 assert other < own
-                assert row.probability <= why.probability + 1e-9
+                assert float(row.probability) <= why.probability + 1e-9
             else:
                 assert own < other
-                assert row.probability >= why.probability - 1e-9
+                assert float(row.probability) >= why.probability - 1e-9
             assert f"(u2 gave it {row.value:.3g})" in str(why) or len(why.rules) > 3
     assert kinds == {"equivalent", "implies", "implied"}
 

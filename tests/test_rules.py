@@ -15,8 +15,9 @@ from scipy import stats
 
 from eventspace import KolmogorovModel
 from eventspace.fitted.model import _SEED
+from eventspace.logic.space import SHRINKAGE
 from eventspace.rules import mining
-from eventspace.rules.measures import SHRINKAGE, log_chance, wilson
+from eventspace.rules.measures import log_chance, wilson
 
 LIKE = 3.5
 

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from eventspace._base.errors import UserError
+    from eventspace._base.version import __version__
     from eventspace.data.observations import Observations
     from eventspace.estimators.ensemble import KolmogorovEnsemble
     from eventspace.estimators.model import KolmogorovModel
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from eventspace.estimators.selection import KolmogorovModelCV
     from eventspace.fitted import load
 
-__version__ = "0.1.0"
 __all__ = [
     "KolmogorovEnsemble",
     "KolmogorovModel",
@@ -26,7 +26,7 @@ __all__ = [
     "load",
 ]
 
-# The rooms behind these names import numba, scikit-learn and pandas: they are opened on first use.
+# The rooms behind most names import numba, scikit-learn and pandas: they are opened on first use.
 _ROOMS = {
     "KolmogorovEnsemble": "eventspace.estimators.ensemble",
     "KolmogorovModel": "eventspace.estimators.model",
@@ -34,6 +34,7 @@ _ROOMS = {
     "KolmogorovPosterior": "eventspace.estimators.posterior",
     "Observations": "eventspace.data.observations",
     "UserError": "eventspace._base.errors",
+    "__version__": "eventspace._base.version",
     "load": "eventspace.fitted",
 }
 

@@ -15,7 +15,7 @@ from eventspace._base.checks import check_whole, is_real, is_whole
 from eventspace._base.errors import UserError
 from eventspace._base.types import Bits
 from eventspace.data.entries import Entries, transpose
-from eventspace.data.frames import data_frame
+from eventspace.data.frames import DataFrame, data_frame
 from eventspace.data.ids import as_column
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import read_pairs
@@ -65,7 +65,7 @@ class EntryKFold:
         return self.n_splits
 
 
-def long_table(X: Any) -> Any:
+def long_table(X: Any) -> DataFrame:
     """The observed entries of any table as a DataFrame: ``user``, ``item``, ``value``, ``weight``.
 
     Weights are there if the table has them. The rows come by user and then by item.

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import eventspace
 from eventspace import indicators, pmf
 from eventspace._base.codes import WORD
+from eventspace._base.version import __version__
 from eventspace.data.entries import Entries
 from eventspace.data.frames import LIBRARIES
 from eventspace.data.ids import Ids
@@ -67,7 +67,7 @@ def save_fit(fit: Fit, settings: Any, path: str | os.PathLike[str]) -> None:
     seen = fit.observations
     header = {
         "model": fit.estimator,
-        "written_by": eventspace.__version__,
+        "written_by": __version__,
         "parameters": {name: _plain(value) for name, value in vars(settings).items()},
         "scale": list(seen.scale),
         "library": seen.library,

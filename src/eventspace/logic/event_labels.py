@@ -22,8 +22,7 @@ from eventspace._base.printable import encoded, shown
 from eventspace._base.types import Floats
 from eventspace.data.deviations import deviations
 from eventspace.data.frames import DataFrame, data_frame
-from eventspace.logic.space import Space
-from eventspace.rules.measures import SHRINKAGE
+from eventspace.logic.space import SHRINKAGE, Space
 
 LABELS = 2, 1  # how many likes and dislikes make a label
 SIGNIFICANT = 1.0  # the least t-statistic that is worth a word

@@ -19,6 +19,7 @@ from eventspace.data.ids import Ids, as_column, plain_array
 from eventspace.data.observations import Observations
 
 NO_MASS = 1e-12  # an event that nobody gives more mass than this never occurs
+SHRINKAGE = 20  # what few ratings say is drawn to zero as by this many that say nothing
 _SEARCHED = 10_000  # ids among which a misspelt one is looked for
 
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from eventspace._base.types import Floats
+from eventspace.logic.space import SHRINKAGE
 
 Z = 1.959964  # of a normal law, 95 % lies within so many standard deviations
-SHRINKAGE = 20  # what few users say is drawn to zero as by so many who say nothing
 
 
 def model_measures(
