@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from eventspace import KolmogorovModel
+from tests import planted
 from tests.command import COMMAND, in_terminal, piped, written
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-9][0-9;]*m")
@@ -23,14 +24,7 @@ def place(tmp_path_factory):
     """A folder with a table of ratings and a model of it."""
     folder = tmp_path_factory.mktemp("terminal")
     rng = np.random.default_rng(0)
-    theta, psi = rng.dirichlet(np.ones(3), 30), rng.random((20, 3)) < 0.5
-    table = pd.DataFrame(
-        {
-            "user": np.repeat([f"u{u}" for u in range(30)], 20),
-            "item": np.tile([f"i{i}" for i in range(20)], 30),
-            "rating": (1 + 4 * (theta @ psi.T)).ravel().round(2),
-        }
-    )
+    table = planted.long(planted.wide((1 + 4 * planted.chances(rng, 30, 20, 3)).round(2)))
     table.to_csv(folder / "ratings.csv", index=False)
     KolmogorovModel(3, random_state=0).fit(table).save(folder / "m")
     return folder

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from eventspace import KolmogorovModel, KolmogorovModelCV, Observations, metrics, splits
 from eventspace.estimators import selection
 from eventspace.splits import EntryKFold, long_table
+from tests.planted import chances
 
 
 @parametrize_with_checks(
@@ -24,7 +25,7 @@ def test_scikit_learns_checks(estimator, check) -> None:
 def noisy() -> pd.DataFrame:
     """A long table of noisy stars, 60 users x 40 items, of four events."""
     rng = np.random.default_rng(0)
-    stars = 1 + 4 * rng.dirichlet([0.5] * 4, 60) @ (rng.random((40, 4)) < 0.5).T
+    stars = 1 + 4 * chances(rng, 60, 40, 4, concentration=0.5)
     seen = np.argwhere(rng.random(stars.shape) < 0.5)
     value = stars[tuple(seen.T)] + rng.normal(0, 0.6, len(seen))
     return pd.DataFrame({"user": seen[:, 0], "item": seen[:, 1], "rating": value.round(1)})
@@ -129,7 +130,7 @@ def test_the_choice_predicts_better_than_the_default_model(noisy) -> None:
 def test_where_a_path_leads_astray_random_starts_help() -> None:
     """The planted table of the README: the path alone ends far off."""
     rng = np.random.default_rng(0)
-    chance = rng.dirichlet([0.5] * 4, 60) @ (rng.random((40, 4)) < 0.5).T
+    chance = chances(rng, 60, 40, 4, concentration=0.5)
     seen = rng.random(chance.shape) < 0.4
     table = np.full(chance.shape, np.nan)
     table[seen] = np.clip(chance[seen] + rng.normal(0, 0.2, seen.sum()), 0, 1)
