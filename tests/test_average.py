@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior, Observations
 from eventspace._base.codes import inside, pack
 from eventspace.fitting import descent
+from tests.planted import chances, long, wide
 
 MAKERS = {
     "ensemble": lambda: KolmogorovEnsemble(8, n_models=10, random_state=0),
@@ -23,22 +24,14 @@ MAKERS = {
 def stars() -> pd.DataFrame:
     """A planted model with noise, users x items; a third is missing."""
     rng = np.random.default_rng(3)
-    chance = rng.dirichlet(np.full(4, 0.5), 120) @ (rng.random((60, 4)) < 0.5).T
+    chance = chances(rng, 120, 60, 4, concentration=0.5)
     table = np.clip(1.8 + 2.4 * chance + rng.normal(0, 0.3, chance.shape), 1, 5)
     table[rng.random(table.shape) < 0.35] = np.nan
-    users, items = [f"u{u}" for u in range(120)], [f"i{i}" for i in range(60)]
-    return pd.DataFrame(table, index=users, columns=items)
+    return wide(table)
 
 
 def seen(stars: pd.DataFrame) -> Observations:
     return Observations.from_wide(stars, scale=(1, 5))
-
-
-def long(stars: pd.DataFrame) -> pd.DataFrame:
-    found = (
-        stars.rename_axis("user").reset_index().melt("user", var_name="item", value_name="rating")
-    )
-    return found.dropna()
 
 
 @pytest.fixture(scope="module", params=MAKERS)

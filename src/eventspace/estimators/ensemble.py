@@ -12,11 +12,11 @@ from eventspace._base.types import Floats
 from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.observations import Observations, to_learn_from
 from eventspace.estimators.average import AverageEstimator
-from eventspace.fitted import FittedEnsemble
+from eventspace.fitted.ensemble import FittedEnsemble
 from eventspace.fitted.fit import EnsembleFit, stacked
+from eventspace.fitting.folds import folds
 from eventspace.fitting.restarts import EnsembleSettings, Restarts, Trial, check_settings
 from eventspace.fitting.settings import checked_threads
-from eventspace.splits import folds
 
 SIZES = [0.3, 0.0]  # tried for "auto" of indicator_penalty
 HELD_OUT = 0.1

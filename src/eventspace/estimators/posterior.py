@@ -14,8 +14,8 @@ from eventspace.data.factors import squared_error
 from eventspace.data.observations import Observations, to_learn_from
 from eventspace.estimators.average import AverageEstimator
 from eventspace.estimators.base import answered
-from eventspace.fitted import FittedPosterior
 from eventspace.fitted.fit import PosteriorFit, stacked
+from eventspace.fitted.posterior import FittedPosterior
 from eventspace.sampling.sampler import Draws, Sampler, mean_laws
 from eventspace.sampling.samples import keep
 from eventspace.sampling.settings import SamplingSettings, chains_for, check_settings

@@ -23,9 +23,9 @@ from eventspace.estimators.model import KolmogorovModel
 from eventspace.fitted import FittedModel
 from eventspace.fitted.fit import DescentFit
 from eventspace.fitting.descent import Descent
+from eventspace.fitting.folds import Fold, folds
 from eventspace.fitting.learning import learn
 from eventspace.fitting.settings import DescentSettings, check_settings
-from eventspace.splits import Fold, folds
 
 EVENTS = (4, 8, 16, 32)  # tried for "auto", until one is no better than those before
 PENALTIES = tuple(640 / 2.0**k for k in range(20))  # likewise, until two in a row are no better

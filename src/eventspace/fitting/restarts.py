@@ -17,11 +17,11 @@ from eventspace.data.invariants import MOST_SAMPLES
 from eventspace.data.observations import Observations
 from eventspace.engines import engine
 from eventspace.fitting.descent import Descent, descend, population_centre, random_start
+from eventspace.fitting.folds import Fold
 from eventspace.fitting.half_steps import HalfSteps
 from eventspace.fitting.settings import checked_threads
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
-from eventspace.splits import Fold
 
 TOL = 1e-4  # of the cost: a descent that gains less is at its end
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3)  # of PMFs, from strong to weak

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from eventspace._base.codes import unpack
 from eventspace._base.errors import UserError
@@ -144,7 +143,7 @@ def _tags_of(value: Any) -> list[Hashable]:
         return [tag.strip() for tag in encoded(value).decode().split("|") if tag.strip()]
     if isinstance(value, Iterable):
         return [tag for part in value for tag in _tags_of(part)]
-    return [] if pd.isna(value) else [value]
+    return [] if value is None or value != value else [value]  # NaN is not itself
 
 
 @njit(cache=True, nogil=True)
