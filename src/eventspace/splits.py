@@ -14,9 +14,9 @@ from sklearn.utils import check_random_state
 from eventspace._base.checks import check_whole, is_real, is_whole
 from eventspace._base.errors import UserError
 from eventspace._base.types import Bits
+from eventspace.data.column import as_column
 from eventspace.data.entries import Entries, transpose
 from eventspace.data.frames import data_frame
-from eventspace.data.ids import as_column
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import read_pairs
 from eventspace.metrics import rmse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from eventspace.data.ids import as_column, plain_array
+from eventspace.data.column import plain_array
 
 COLUMNS = "columns"  # no library: a dict of the columns, which needs no import
 
@@ -13,7 +13,7 @@ def data_frame(columns: dict[str, Any], library: str) -> Any:
     """A DataFrame of these columns, in the library of this name."""
     if library == COLUMNS:
         return columns
-    arrays = {name: plain_array(as_column(column)) for name, column in columns.items()}
+    arrays = {name: plain_array(column) for name, column in columns.items()}
     if library == "pandas":
         import pandas as pd
 

@@ -14,8 +14,9 @@ from eventspace._base.codes import unpack
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace._base.types import Codes, Floats
+from eventspace.data.column import as_column, first_missing
 from eventspace.data.frames import data_frame
-from eventspace.data.ids import Ids, as_column, first_missing
+from eventspace.data.ids import Ids
 from eventspace.data.invariants import simplex_flaw
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import is_positional, read_pairs
