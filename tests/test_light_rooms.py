@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import pickle
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
 
 import eventspace.data
+from eventspace import Observations
 
 HEAVY = ["pandas", "pyarrow", "narwhals", "sklearn", "scipy.sparse", "scipy.special"]
 ROOMS = [room.name for room in pkgutil.walk_packages(eventspace.data.__path__, "eventspace.data.")]
@@ -23,3 +29,16 @@ def loaded_after(code: str) -> list[str]:
 def test_importing_the_data_room_is_light() -> None:
     assert len(ROOMS) > 10
     assert loaded_after("import " + ", ".join(ROOMS)) == []
+
+
+@pytest.mark.parametrize("users", [["ann", "bob"], [7, 10**12], [0.5, 1.5]])
+def test_saved_observations_are_read_and_looked_up_without_pandas(
+    users: list[object], tmp_path: Path
+) -> None:
+    path = tmp_path / "seen.pickle"
+    path.write_bytes(pickle.dumps(Observations.of((users, ["x", "x"], np.array([0.0, 1.0])))))
+    code = (
+        f"import pickle; seen = pickle.loads(open({str(path)!r}, 'rb').read())"
+        f"; assert seen.user_ids.positions({users[::-1]!r} + ['nobody']).tolist() == [1, 0, -1]"
+    )
+    assert loaded_after(code) == []

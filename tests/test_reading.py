@@ -24,7 +24,7 @@ from eventspace import Observations
 from eventspace._base.errors import UserError
 from eventspace.data.readers import chunks, header
 from eventspace.data.readers.files import read_arrow
-from eventspace.data.readers.frames import read_table
+from eventspace.data.readers.tables import read_table
 from tests.command import COMMAND, piped
 
 MB = 1 << 20

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from eventspace._base.checks import check_choice, check_whole
 from eventspace._base.errors import UserError
 from eventspace._base.types import Floats
+from eventspace.data.column import as_column
 from eventspace.data.frames import DataFrame
-from eventspace.data.ids import as_column
 
 ROUNDING = 1e-9  # by which a probability may be beyond 0 or 1
 

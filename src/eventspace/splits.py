@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 
 from eventspace._base.checks import check_whole
 from eventspace._base.errors import UserError
+from eventspace.data.column import as_column
 from eventspace.data.frames import DataFrame, data_frame
-from eventspace.data.ids import as_column
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import read_pairs
 from eventspace.fitting.folds import spared

@@ -16,9 +16,8 @@ from eventspace._base.printable import shown
 from eventspace.data.frames import COLUMNS
 from eventspace.data.ids import Ids, distinct_of
 from eventspace.data.observations import Observations
-from eventspace.data.readers.column_names import role
-from eventspace.data.readers.column_roles import ColumnsError
-from eventspace.data.readers.frames import Table, read_table
+from eventspace.data.readers.roles import ColumnsError, role
+from eventspace.data.readers.tables import Table, read_table
 from eventspace.fitted import FittedModel, load
 from eventspace.logic.expressions import event_of
 

@@ -11,9 +11,10 @@ from eventspace._base.errors import UserError
 from eventspace._base.foreign import is_a
 from eventspace._base.printable import shown
 from eventspace._base.types import Floats
+from eventspace.data.column import value_array
 from eventspace.data.ids import Ids
-from eventspace.data.readers.column_names import role
-from eventspace.data.readers.frames import Table, table_of, value_array
+from eventspace.data.readers.roles import role
+from eventspace.data.readers.tables import Table, table_of
 
 
 class Attributes(NamedTuple):

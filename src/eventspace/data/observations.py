@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from eventspace._base.errors import UserError
-from eventspace._base.foreign import SPARSE, is_a
 from eventspace._base.printable import shown
 from eventspace._base.progress import bar
 from eventspace.data import scale as units
@@ -27,11 +26,11 @@ from eventspace.data.entries import (
 )
 from eventspace.data.ids import Ids
 from eventspace.data.invariants import check_entries, check_ids
-from eventspace.data.readers import columns as cols
+from eventspace.data.readers import raw_entries
 from eventspace.data.readers.cleaning import clean
-from eventspace.data.readers.column_roles import assign, long_roles
-from eventspace.data.readers.columns import Columns, Known
-from eventspace.data.readers.frames import table_of
+from eventspace.data.readers.raw_entries import Known, RawEntries
+from eventspace.data.readers.roles import assign, long_roles
+from eventspace.data.readers.tables import table_of
 from eventspace.data.scale import ScaleOption
 
 Duplicates = Literal["error", "mean", "last"]
@@ -106,18 +105,17 @@ class Observations:
             data = data.observations()
         if isinstance(data, Observations):
             return data._aligned(scale, known)
-        if isinstance(data, tuple):
-            return _build(cols.from_triples(data, known), scale, duplicates)
-        if is_a(data, *SPARSE):
-            return _build(cols.from_sparse(data, None, known), scale, duplicates)
         table = table_of(data)
-        if table is None:
-            return _build(cols.from_array(data, None, known), scale, duplicates)
         with _said_of(data):
-            roles = long_roles(table)
-            if roles is None:
-                return _build(cols.from_wide(table, None, None, known), scale, duplicates)
-            return _build(cols.from_long(table, roles, known), scale, duplicates)
+            if isinstance(data, tuple):
+                raw = raw_entries.from_triples(data, known)
+            elif table is None:
+                raw = raw_entries.from_grid(data, None, known)
+            elif (roles := long_roles(table)) is None:
+                raw = raw_entries.from_wide(table, None, None, known)
+            else:
+                raw = raw_entries.from_long(table, roles, known)
+            return _build(raw, scale, duplicates)
 
     @classmethod
     def from_long(
@@ -156,8 +154,8 @@ class Observations:
                 f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
             )
         with _said_of(data):
-            columns = cols.from_long(table, assign(table, named), Known.of(users, items))
-            return _build(columns, units.checked_option(scale), duplicates)
+            raw = raw_entries.from_long(table, assign(table, named), Known.of(users, items))
+            return _build(raw, units.checked_option(scale), duplicates)
 
     @classmethod
     def from_wide(
@@ -187,12 +185,11 @@ class Observations:
                 value=user,
             )
         with _said_of(data):
-            if table is not None:
-                columns = cols.from_wide(table, user, weight, known)
+            if table is None:
+                raw = raw_entries.from_grid(data, weight, known)
             else:
-                read = cols.from_sparse if is_a(data, *SPARSE) else cols.from_array
-                columns = read(data, weight, known)
-            return _build(columns, units.checked_option(scale), duplicates)
+                raw = raw_entries.from_wide(table, user, weight, known)
+            return _build(raw, units.checked_option(scale), duplicates)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """One order only, which is checked when it is read: the other follows from it."""
@@ -261,7 +258,7 @@ class Observations:
         weights = None
         if self.weighted or new.weighted:
             weights = np.concatenate([self._weights(), new._weights()])
-        columns = Columns(
+        raw = RawEntries(
             new.user_ids,
             new.item_ids,
             users,
@@ -270,7 +267,7 @@ class Observations:
             weights,
             library=self.library,
         )
-        return _build(columns, self.scale, "error")
+        return _build(raw, self.scale, "error")
 
     def _weights(self) -> npt.NDArray[np.float32]:
         return self.by_user.weight if self.weighted else np.ones(self.n_observed, np.float32)
@@ -293,7 +290,7 @@ class Observations:
         known_items = self.item_ids if known.items is None else known.items
         user_ids, user_at = known_users.joined(self.user_ids)
         item_ids, item_at = known_items.joined(self.item_ids)
-        columns = Columns(
+        raw = RawEntries(
             user_ids,
             item_ids,
             user_at.astype(np.int32)[users],
@@ -302,7 +299,7 @@ class Observations:
             self.by_user.weight if self.weighted else None,
             library=self.library,
         )
-        return _build(columns, scale, "error")
+        return _build(raw, scale, "error")
 
 
 @contextmanager
@@ -338,16 +335,16 @@ def to_learn_from(X: Any) -> Observations:
     return observations
 
 
-def _build(columns: Columns, option: ScaleOption, duplicates: Duplicates) -> Observations:
-    """Check the columns, scale the values and put the entries in both orders."""
+def _build(raw: RawEntries, option: ScaleOption, duplicates: Duplicates) -> Observations:
+    """Check the entries, scale the values and put the entries in both orders."""
     if duplicates not in ("error", "mean", "last"):
         raise UserError(f"duplicates={duplicates!r}; allowed are 'error', 'mean' and 'last'.")
-    columns, scale = clean(columns, option)
-    user_ids, item_ids, library = columns.user_ids, columns.item_ids, columns.library
-    users, items = columns.users, columns.items
-    p = units.stored(columns.values, scale)
-    weight = np.empty(0, np.float32) if columns.weights is None else columns.weights
-    del columns  # here and below: what is let go is memory that the next step can have
+    raw, scale = clean(raw, option)
+    user_ids, item_ids, library = raw.user_ids, raw.item_ids, raw.library
+    users, items = raw.users, raw.items
+    p = units.stored(raw.values, scale)
+    weight = np.empty(0, np.float32) if raw.weights is None else raw.weights
+    del raw  # here and below: what is let go is memory that the next step can have
     with bar("order", 4, None) as update:
         update(1, "")
         if are_sorted(users, items):  # as the entries of any matrix are

@@ -9,8 +9,8 @@ import numpy as np
 from eventspace._base.errors import UserError
 from eventspace._base.foreign import SPARSE, is_a
 from eventspace.data.observations import Observations
-from eventspace.data.readers.column_names import role
-from eventspace.data.readers.frames import Table, table_of
+from eventspace.data.readers.roles import role
+from eventspace.data.readers.tables import Table, table_of
 
 
 class Pairs(NamedTuple):

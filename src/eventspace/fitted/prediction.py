@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from eventspace._base.checks import check_choice, check_whole
 from eventspace._base.errors import UserError
 from eventspace._base.types import Bits, Floats, Positions
+from eventspace.data.column import as_column, first_missing
 from eventspace.data.entries import Entries
 from eventspace.data.factors import dot_products
 from eventspace.data.frames import DataFrame, data_frame
-from eventspace.data.ids import as_column, first_missing
 from eventspace.data.invariants import InvariantError
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import is_positional, read_pairs

@@ -8,9 +8,9 @@ from typing import Any
 
 from eventspace._base.errors import UserError
 from eventspace.data.readers.chunks import Chunk, Chunks, ahead
-from eventspace.data.readers.column_names import FEW, role
 from eventspace.data.readers.header import BOM, Header, not_utf8, read_header
 from eventspace.data.readers.quotes import lines_in, uneven_row
+from eventspace.data.readers.roles import FEW, role
 from eventspace.data.readers.spelling import SpeltColumn
 
 _BLOCK = 1 << 22  # bytes that a thread of pyarrow's takes at a time

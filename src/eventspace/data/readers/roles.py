@@ -1,33 +1,67 @@
-"""Which column is what, and whether a table is long or wide."""
+"""Which column is what: by its name, by its place, by what it holds; and is a table long or wide.
+
+The rules are in the docstring of `eventspace.Observations.of`.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Mapping
-from typing import Any
+import re
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
-from eventspace.data.readers.column_names import FEW, role
-from eventspace.data.readers.frames import Table, column_kind, value_array
+from eventspace._base.types import Floats
+from eventspace.data.column import column_kind, floats, value_array, value_range
 
-_HINTS = ("user", "item", "value", "weight", "successes", "trials", "time")
+if TYPE_CHECKING:
+    from eventspace.data.readers.tables import Table
 
-Roles = dict[str, int]
+Roles = dict[str, int]  # the position of the column that has a role
+
+FEW = 8  # columns that a long table may well have
+
+# Read without case, blanks and underscores; a user's or an item's word also with "id" or "name".
+_WORDS = {
+    "user": "user uid customer member viewer reader listener reviewer person subject patient "
+    "respondent student voter legislator senator sample basket transaction transmitter sender",
+    "item": "item iid movie film title product article book song track question rollcall bill "
+    "cpg probe receiver",
+    "value": "value rating score p prob probability vote response outcome stars",
+    "weight": "weight weights",
+    "successes": "successes",
+    "trials": "trials",
+    "time": "timestamp time date datetime ts",
+    "index": "index unnamed0",
+}
+_ROLE = {word: role for role, words in _WORDS.items() for word in words.split()}
 
 
 class ColumnsError(UserError):
     """Which column is what cannot be told; the remedy is to name them."""
 
 
-def long_roles(table: Table) -> Roles | None:
-    """The columns' roles if the table is long, None if it is wide; an error if it may be either.
+def role(name: Hashable) -> str | None:
+    """What a column of this name is taken for, or None."""
+    if name == "":  # what a written row index is called
+        return "index"
+    if not isinstance(name, str):
+        return None
+    word = re.sub(r"[\W_]+", "", name).lower()
+    stem = _ROLE.get(re.sub("(id|name)$", "", word))
+    return _ROLE.get(word) or (stem if stem in ("user", "item") else None)
 
-    The rule is in the docstring of `eventspace.Observations.of`.
-    """
+
+def listed(names: Iterable[Hashable]) -> str:
+    """The names of columns, for messages; the first of them where they are many."""
+    shown_names = [shown(name) for name in names]
+    return ", ".join(shown_names if len(shown_names) <= 8 else [*shown_names[:7], "..."])
+
+
+def long_roles(table: Table) -> Roles | None:
+    """The columns' roles if the table is long, None if it is wide; an error if it may be either."""
     found = [role(name) for name in table.names]
     named = {r for r in found if r in ("user", "item")}
     named |= {"value" for r in found if r in ("value", "successes", "trials")}
@@ -38,9 +72,9 @@ def long_roles(table: Table) -> Roles | None:
         return assign(table, {})
     if len(columns) in (3, 4):
         return _by_position(table, named)
-    hints = {r for r in found if r in _HINTS}
+    hints = set(found) - {"index", None}
     if len(hints) >= 2 or (len(columns) < 3 and named - {"user"}):
-        raise _missing(table, {r for r in ("user", "item", "value") if r not in named})
+        raise _missing(table, {"user", "item", "value"} - named)
     if 4 < len(columns) <= FEW and not named and _looks_long(table, columns):
         raise _ambiguous(table)
     return None
@@ -51,7 +85,7 @@ def _looks_long(table: Table, columns: list[int]) -> bool:
     user, item, value = columns[:3]
     if any(column_kind(table.column(j)) != "number" for j in columns):
         return False
-    if any(np.isnan(_numbers(table, j).astype(np.float64)).any() for j in columns):
+    if any(np.isnan(_numbers(table, j)).any() for j in columns):
         return False
     return _only_ids(table, user, value) and _only_ids(table, item, value)
 
@@ -86,7 +120,7 @@ def _named(table: Table, given: Mapping[str, Hashable]) -> Roles:
     counts = [r for r in ("successes", "trials") if r in roles]
     for r in ("value", "weight"):
         if counts and r in roles:
-            names = _listed(table, [roles[r], *(roles[c] for c in counts)])
+            names = listed(table.names[roles[c]] for c in (r, *counts))
             raise ColumnsError(
                 f"Columns {names} say twice what the {r} is:",
                 remedy="give Observations.from_long a value and perhaps a weight, or else "
@@ -134,18 +168,6 @@ def _by_position(table: Table, named: set[str]) -> Roles:
     return roles
 
 
-def _ambiguous(table: Table) -> ColumnsError:
-    names = _listed(table, range(len(table.names)))
-    needed = ["user", "item", "value"]
-    return ColumnsError(
-        f"A table of columns {names} could be long (user, item, value) or wide (a row a user, "
-        "a column an item):",
-        remedy=f"say which with {_from_long(needed)}, with weight=... if it has one, or "
-        "Observations.from_wide(data).",
-        shell=f"say which with {_options(needed)}, --weight NAME if it has one, or say --wide.",
-    )
-
-
 def _only_ids(table: Table, j: int, value: int | None) -> bool:
     """Whether column j holds what cannot be values next to those of the column ``value``.
 
@@ -157,53 +179,77 @@ def _only_ids(table: Table, j: int, value: int | None) -> bool:
         return kind in ("other", "time")
     if table.index is not None and np.asarray(table.index).dtype.kind not in "iu":
         return False
+    ids = _numbers(table, j)
+    if not np.array_equal(ids, np.floor(ids)):
+        return False
     low, high = 0.0, 1.0
     if value is not None and column_kind(table.column(value)) == "number":
-        lowest, highest = _range(table, value)
+        lowest, highest = value_range(_numbers(table, value))
         low, high = min(low, lowest), max(high, highest)
-    ids = _numbers(table, j)
-    if ids.dtype.kind not in "iu" and not np.array_equal(ids, np.floor(ids)):
-        return False
-    lowest, highest = _range(table, j)
+    lowest, highest = value_range(ids)
     return lowest < low or highest > high
-
-
-def _range(table: Table, j: int) -> tuple[float, float]:
-    array = _numbers(table, j)
-    if not array.size:
-        return math.nan, math.nan
-    return float(np.fmin.reduce(array)), float(np.fmax.reduce(array))
-
-
-def _numbers(table: Table, j: int) -> npt.NDArray[Any]:
-    array = value_array(table.column(j))
-    if array.dtype.kind == "O":
-        import pandas as pd
-
-        return np.where(pd.isna(array), np.nan, array).astype(np.float64)
-    return array
 
 
 def _is_time(table: Table, j: int) -> bool:
     """Whether a column holds times: of such a type, or Unix seconds (all after 1973)."""
     kind = column_kind(table.column(j))
-    return kind == "time" or (kind == "number" and _range(table, j)[0] >= 1e8)
+    return kind == "time" or (kind == "number" and value_range(_numbers(table, j))[0] >= 1e8)
+
+
+def _numbers(table: Table, j: int) -> Floats:
+    return floats(value_array(table.column(j)))
+
+
+def user_column(table: Table, user: Hashable | None) -> int | None:
+    """The column of the users in a wide table: by name, else the first if it is text or times."""
+    if user is not None:
+        if user not in table.names:
+            raise UserError(f"There is no column {shown(user)}.")
+        return table.names.index(user)
+    roles = [role(name) for name in table.names]
+    for r in ("user", "index"):
+        if roles.count(r) > 1:
+            raise UserError(
+                f"Columns {shown(table.names[roles.index(r)])} and more are named like the user:",
+                remedy="say which with Observations.from_wide(data, user=...).",
+                shell="say which with --user NAME.",
+            )
+        if r in roles:
+            return roles.index(r)
+    if table.index is not None or not table.names:
+        return None
+    if column_kind(table.column(0)) not in ("other", "time"):
+        return None
+    if roles[0] == "item":
+        raise UserError(
+            f"Column {shown(table.names[0])} is named like an item, but a wide table has a row for "
+            "each user and a column for each item: transpose it."
+        )
+    return 0
 
 
 def _position(table: Table, name: Hashable) -> int:
     positions = [j for j, other in enumerate(table.names) if other == name]
     if len(positions) != 1:
         number = "no column" if not positions else "more than one column"
-        raise UserError(
-            f"There is {number} {shown(name)} among {_listed(table, range(len(table.names)))}."
-        )
+        raise UserError(f"There is {number} {shown(name)} among {listed(table.names)}.")
     return positions[0]
+
+
+def _ambiguous(table: Table) -> ColumnsError:
+    needed = ["user", "item", "value"]
+    return ColumnsError(
+        f"A table of columns {listed(table.names)} could be long (user, item, value) or wide (a "
+        "row a user, a column an item):",
+        remedy=f"say which with {_from_long(needed)}, with weight=... if it has one, or "
+        "Observations.from_wide(data).",
+        shell=f"say which with {_options(needed)}, --weight NAME if it has one, or say --wide.",
+    )
 
 
 def _missing(table: Table, missing: set[str]) -> ColumnsError:
     order: list[str] = [r for r in ("user", "item", "value", "successes", "trials") if r in missing]
-    names = _listed(table, range(len(table.names)))
-    to_name = f"the columns are {names}. For a long table, name it:"
+    to_name = f"the columns are {listed(table.names)}. For a long table, name it:"
     wide = "for a wide one (a row a user, a column an item)"
     return ColumnsError(
         f"No column is named like the {' or the '.join(order)}:",
@@ -220,8 +266,3 @@ def _from_long(roles: list[str]) -> str:
 def _options(roles: list[str]) -> str:
     """How the command line names them."""
     return ", ".join(f"--{r} NAME" for r in roles)
-
-
-def _listed(table: Table, positions: range | list[int]) -> str:
-    names = [shown(table.names[j]) for j in positions]
-    return ", ".join(names if len(names) <= 8 else [*names[:7], "..."])
