@@ -52,6 +52,23 @@ def test_it_is_the_mean_of_its_samples(average) -> None:
     assert average.error_ == pytest.approx(np.square(mean[u, i] - p).sum())
 
 
+@pytest.mark.parametrize("kind", [*MAKERS, "model"])
+def test_rows_are_scored_by_what_is_predicted_of_them(kind, stars) -> None:
+    """Also where an item was not rated: score and predict ask the same question."""
+    table = stars.to_numpy().copy()
+    table[:, 7] = np.nan
+    model = KolmogorovModel(4, random_state=0) if kind == "model" else MAKERS[kind]()
+    model.fit(Observations.from_wide(table, scale=(1, 5)))
+    later = stars.to_numpy()
+    known = ~np.isnan(later)
+    truth, predicted = (later[known] - 1) / 4, model.predict(later)[known]
+    explained = 1 - np.square(predicted - truth).sum() / np.square(truth - truth.mean()).sum()
+    assert model.score(later) == pytest.approx(explained, abs=1e-6)
+    held = model.predict(later)[:, 7]
+    silent = model.indicator_mean_ if kind != "posterior" else model.indicators_[7]
+    assert_allclose(held, model.transform(later) @ silent)
+
+
 def test_new_rows_are_rebuilt_from_themselves(average, stars) -> None:
     pmf = average.transform(stars)
     assert_allclose(pmf.sum(axis=1), 1)

@@ -290,6 +290,13 @@ def test_what_fails_halfway_leaves_no_file(csv, tmp_path, run, capsys, monkeypat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", before.name, "ratings.csv"]
 
 
+def test_rules_of_an_average_are_probable_and_not_proved(csv, tmp_path, run) -> None:
+    run("fit", csv, "-o", tmp_path / "m", "--kind", "ensemble", "--events", 3, "--models", 4)
+    found = frame(run("rules", tmp_path / "m", "--min-probability", 0.1))
+    assert len(found)
+    assert set(found["kind"]) == {"probable"}
+
+
 def test_rules_from_held_out_ratings(csv, ratings, tmp_path, run) -> None:
     run("fit", csv, "-o", tmp_path / "m", "--events", 3, "--seed", 4)
     model = KolmogorovModel(3, random_state=4).fit(ratings)

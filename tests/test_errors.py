@@ -13,7 +13,7 @@ import eventspace
 from eventspace import KolmogorovModel, Observations, UserError
 from eventspace._base.errors import MissingError, UserTypeError
 from eventspace.data.invariants import InvariantError
-from eventspace.data.readers.column_roles import ColumnsError
+from eventspace.data.readers.roles import ColumnsError
 from eventspace.logic.expressions import ExpressionError, parse
 from eventspace.storage.archive import StorageError
 
