@@ -17,8 +17,8 @@ from eventspace.estimators.average import AverageEstimator
 from eventspace.estimators.base import answered
 from eventspace.fitted import FittedPosterior
 from eventspace.fitted.fit import PosteriorFit, stacked
+from eventspace.sampling.kept_samples import keep
 from eventspace.sampling.sampler import Draws, Sampler, mean_laws
-from eventspace.sampling.samples import keep
 from eventspace.sampling.settings import SamplingSettings
 
 
