@@ -265,10 +265,10 @@ def test_a_fold_in_that_fails_changes_nothing(kinds, monkeypatch) -> None:
     model.fit(Observations.from_wide(wide.iloc[:60], scale=(0, 1)), user_attributes=of_users)
     before = model.predict()
 
-    def interrupted(self, log_odds):
+    def interrupted(self, chain, log_odds):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("eventspace.sampling.folding.Folding.draw_items", interrupted)
+    monkeypatch.setattr("eventspace.sampling.newcomers.Newcomers.draw_items", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fold_in((["u70"], ["i0"], [0.5]), user_attributes=of_users)
     assert model.user_attributes_.shape == (60, 2)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from eventspace import KolmogorovPosterior, Observations
 from eventspace.engines.cpu import CPU
-from eventspace.sampling import weighing
-from eventspace.sampling.chain import NOISE_SHAPE
-from eventspace.sampling.weighing import Joint, together
+from eventspace.sampling import joint_law
+from eventspace.sampling.joint_law import Joint, together
+from eventspace.sampling.priors.noise import SHAPE as NOISE_SHAPE
+from eventspace.sampling.priors.noise import NoisePrior
 from tests import naive
 
 Floats = NDArray[np.float64]
@@ -80,7 +81,7 @@ def test_the_law_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = np.hstack([0.4 * theta, np.full((n_users, 2), 0.3)])
     seen = ratings(values, share=0.5)
     start = truth + rng.normal(0, 0.05, truth.shape)
-    monkeypatch.setattr(weighing, "STEPS", 40)
+    monkeypatch.setattr(joint_law, "STEPS", 40)
     mean = lambda now: np.tile(now.mean(axis=0), (len(now), 1))  # noqa: E731
     weigh = joint_of(seen, chances, 2)
     weighed, covariance = weigh.learn(start, np.full(n_users, 100.0), mean)
@@ -131,7 +132,7 @@ def test_tables_without_noise_or_difference_are_learnt(value: float) -> None:
     start = np.full((60, 4), 0.25)
     weighed, covariance = joint_of(seen, chances).learn(start, np.full(60, 1e9), lambda now: start)
     assert np.isfinite(covariance).all()
-    assert weighed.precision.max() <= weighing.MOST_PRECISION
+    assert weighed.precision.max() <= joint_law.MOST_PRECISION
     assert_allclose(weighed.pmf.sum(axis=1), 1)
     assert_allclose(weighed.pmf @ chances.T, value, atol=0.01)
 
@@ -144,7 +145,7 @@ def test_those_without_ratings_are_where_they_are_expected() -> None:
     )
     centres = rng.dirichlet(np.ones(3), 6)
     weigh = joint_of(seen, rng.random((8, 3)))
-    settled = weigh.settle(0.01 * np.eye(3), centres, 0.08)
+    settled = weigh.settle(0.01 * np.eye(3), centres, NoisePrior(0.08))
     assert_allclose(settled.pmf[1:], centres[1:], atol=1e-6)
     assert_allclose(settled.precision[1:], NOISE_SHAPE / 0.08)
     assert settled.variance[0] < settled.variance[1:].min()
@@ -288,10 +289,10 @@ def test_newcomers_weigh_the_events_too(weighed, tables, tmp_path) -> None:
 
 
 def test_a_fold_in_that_fails_leaves_what_is_left_open_alone(weighed, tables, monkeypatch) -> None:
-    def interrupted(self: Any, log_odds: Floats) -> None:
+    def interrupted(self: Any, chain: Any, log_odds: Floats) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("eventspace.sampling.folding.Folding.draw_items", interrupted)
+    monkeypatch.setattr("eventspace.sampling.newcomers.Newcomers.draw_items", interrupted)
     with pytest.raises(KeyboardInterrupt):
         weighed.fold_in(long(tables[0].iloc[250:, :56]))
     assert weighed.open_.shape == (250,)

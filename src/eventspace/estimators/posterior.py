@@ -16,8 +16,8 @@ from eventspace.estimators.average import AverageEstimator
 from eventspace.estimators.base import answered
 from eventspace.fitted.fit import PosteriorFit, stacked
 from eventspace.fitted.posterior import FittedPosterior
+from eventspace.sampling.kept_samples import keep
 from eventspace.sampling.sampler import Draws, Sampler, mean_laws
-from eventspace.sampling.samples import keep
 from eventspace.sampling.settings import SamplingSettings, chains_for, check_settings
 
 

@@ -16,13 +16,14 @@ from eventspace.fitted.average import FittedAverage
 from eventspace.fitted.fit import PosteriorFit
 from eventspace.fitted.summary import Summary, summary_of_posterior
 from eventspace.fitting.settings import checked_engine
-from eventspace.sampling.chain import NOISE_SHAPE, Laws
+from eventspace.sampling.chain import Chain
 from eventspace.sampling.diagnostics import effective_size, split_rhat
-from eventspace.sampling.folding import Folding
+from eventspace.sampling.joint_law import Joint
 from eventspace.sampling.newcomers import Newcomers
+from eventspace.sampling.priors import Laws
+from eventspace.sampling.priors.noise import NoisePrior
 from eventspace.sampling.sampler import Sampler
 from eventspace.sampling.settings import SamplingSettings
-from eventspace.sampling.weighing import Joint
 
 
 class FittedPosterior(FittedAverage):
@@ -42,12 +43,12 @@ class FittedPosterior(FittedAverage):
             return super().transform(X)
         by_user = self.aligned(X).with_unit_weight(fit.observations.mean_weight).by_user
         rated = fit.observations.by_user.rated
-        rate = NOISE_SHAPE / float(np.mean(1.0 / np.square(fit.noise[rated])))
+        law = NoisePrior.around(1.0 / np.square(fit.noise[rated]))
         found = []
         for (pmf, chances), covariance in zip(fit.groups(), fit.covariance, strict=True):
             centres = np.tile(pmf[rated].mean(axis=0), (len(by_user.ptr) - 1, 1))
             joint = Joint(by_user, chances, checked_engine(self.settings), self.settings.verbose)
-            found.append(joint.settle(covariance, centres, rate).pmf)
+            found.append(joint.settle(covariance, centres, law).pmf)
         return np.tile(np.hstack(found), fit.n_samples // len(found)) / fit.n_samples
 
     def fold_in(self, X: Any, *, user_attributes: Any = None, item_attributes: Any = None) -> Self:
@@ -71,7 +72,7 @@ class FittedPosterior(FittedAverage):
         groups = newcomers.weigh(fit.groups(), fit.covariance, fit.seed)
         rngs = self.new_generators(new.merged)
 
-        def draw(k: int, pmf: Floats, bits: Bits) -> Folding:
+        def draw(k: int, pmf: Floats, bits: Bits) -> Chain:
             if groups:
                 return newcomers.draw_weighed(groups[k % len(groups)], pmf, bits, rngs[k])
             return newcomers.draw(pmf, bits, rngs[k])

@@ -10,9 +10,9 @@ import numpy as np
 
 from eventspace._base.jit import njit
 from eventspace._base.randomness import next_random, uniform
-from eventspace._base.types import Floats, Seeds
+from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
-from eventspace.sampling.draw_numbers import shuffle
+from eventspace.sampling.draw_variates import shuffle
 
 BLOCK = 4  # bits that are drawn jointly: 2^4 sets are weighed
 
@@ -21,15 +21,7 @@ BLOCK = 4  # bits that are drawn jointly: 2^4 sets are weighed
 class DrawIndicators:
     """A step of an engine: draw some items' bits, given the prior's log-odds."""
 
-    def __call__(
-        self,
-        S: Floats,
-        v: Floats,
-        energy: Floats,
-        log_odds: Floats,
-        indicators: Floats,
-        seeds: Seeds,
-    ) -> None:
+    def __call__(self, S: Any, v: Any, e: Any, log_odds: Any, indicators: Any, seeds: Any) -> None:
         """Draw the indicators in place; the weights of the entries hold the noise."""
         v += log_odds
         draw_indicators(S, v, indicators, seeds)

@@ -10,8 +10,8 @@ import numpy as np
 
 from eventspace._base.jit import njit
 from eventspace._base.randomness import next_random, uniform
-from eventspace._base.types import Floats, Seeds
-from eventspace.sampling.draw_numbers import draw_gamma, draw_truncated, shuffle
+from eventspace._base.types import Floats
+from eventspace.sampling.draw_variates import draw_gamma, draw_truncated, shuffle
 
 MOST_PRECISION = 1e12  # a deviation of 1e-6: what is stored of a value is hardly nearer to it
 TINY = 1e-12  # a mass below this is none
@@ -26,24 +26,14 @@ class DrawPmfs:
     noise_rate: float
 
     def __call__(
-        self,
-        Q: Floats,
-        r: Floats,
-        energy: Floats,
-        counts: Floats,
-        pseudo_counts: Floats,
-        pmf: Floats,
-        precision: Floats,
-        seeds: Seeds,
+        self, Q: Any, r: Any, e: Any, n_ratings: Any, counts: Any, pmf: Any, tau: Any, seeds: Any
     ) -> None:
-        """Draw precisions and PMFs in place; ``counts`` are of each user's ratings."""
+        """Draw precisions tau and PMFs in place, given the pseudo-counts."""
         Q = one_each(Q, len(pmf))
-        precision[:] = draw_precisions(
-            Q, r, energy, counts, pmf, self.noise_shape, self.noise_rate, seeds
-        )
-        Q *= precision[:, None, None]
-        r *= precision[:, None]
-        draw_pmfs(Q, r, pseudo_counts, pmf, seeds)
+        tau[:] = draw_precisions(Q, r, e, n_ratings, pmf, self.noise_shape, self.noise_rate, seeds)
+        Q *= tau[:, None, None]
+        r *= tau[:, None]
+        draw_pmfs(Q, r, counts, pmf, seeds)
 
 
 def one_each(Q: Floats, n_users: int) -> Floats:

@@ -12,18 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from eventspace._base.progress import bar
 from eventspace._base.threads import one_blas_thread, run_together
-from eventspace._base.types import Bits, Floats
+from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.engines.protocol import Engine
 from eventspace.pmf import Pairwise
-from eventspace.sampling.chain import NOISE_SHAPE
 from eventspace.sampling.draw_pmfs import TINY
+from eventspace.sampling.priors.noise import SHAPE, NoisePrior
 
 MOST_EVENTS = 256  # of chains that are weighed together: each user's are a matrix to invert
 LEAST_USERS = 4  # for each of these events, or their law cannot be learnt
@@ -34,6 +36,7 @@ MOST_PRECISION = 1e6  # of the noise: what is left open beside it is none
 NEAREST = Pairwise(1e-4)  # of a mean square: predictions may be a hundredth away
 BLOCKS = 64  # of users, one after the other in each, whatever the number of threads
 AT_A_TIME = 8  # users, whose quadratics are held
+TITLE = "users weigh all events"  # of the progress bar
 
 
 def together(n_chains: int, n_events: int, by_user: Entries) -> int:
@@ -71,25 +74,15 @@ class ExpectTheta:
     square: Floats  # events x events: the mean of psi psi' over the items
 
     def __call__(
-        self,
-        Q: Floats,
-        r: Floats,
-        energy: Floats,
-        rated: Bits,
-        doubt: Floats,
-        precision: Floats,
-        b: Floats,
-        theta: Floats,
-        error: Floats,
-        variance: Floats,
+        self, Q: Any, r: Any, e: Any, rated: Any, doubt: Any, tau: Any, b: Any, *found: Any
     ) -> Floats:
         """Write means, expected squared errors and variances; give the sum of the covariances."""
-        diagonal, tau = np.arange(len(self.A)), precision[:, None]
+        (theta, error, variance), diagonal = found, np.arange(len(self.A))
         Q[:, diagonal, diagonal] += doubt
-        V = np.linalg.inv(tau[:, None] * Q + self.A)
-        theta[:] = m = np.einsum("ude,ue->ud", V, tau * r + b)
+        V = np.linalg.inv(tau[:, None, None] * Q + self.A)
+        theta[:] = m = np.einsum("ude,ue->ud", V, tau[:, None] * r + b)
         error[:] = (
-            energy
+            e
             - 2 * np.einsum("ud,ud->u", r, m)
             + np.einsum("ud,ude,ue->u", m, Q, m)
             + np.einsum("ude,ude->u", Q, V)
@@ -113,8 +106,8 @@ class Joint:
         self._counts = by_user.sizes.astype(np.float64)
         self._rated = self._counts > 0
         weight = by_user.weight if by_user.weight.size else np.ones(by_user.index.size, np.float32)
-        shape = len(self._counts), len(psi)
         self._entries = by_user._replace(weight=weight)
+        shape = len(self._counts), len(psi)
         weights = sparse.csr_array((weight, by_user.index, by_user.ptr), shape=shape)
         doubt = psi * (1 - psi)
         self._doubt = np.asarray(weights @ doubt)
@@ -125,38 +118,34 @@ class Joint:
         self, theta: Floats, precision: Floats, centres: Callable[[Floats], Floats]
     ) -> tuple[Weighed, Floats]:
         """PMFs, and the covariance of their law; ``centres`` says where theta is expected."""
-        with one_blas_thread():
-            return self._learn(theta, precision, centres)
-
-    def _learn(
-        self, theta: Floats, precision: Floats, centres: Callable[[Floats], Floats]
-    ) -> tuple[Weighed, Floats]:
         n_events = theta.shape[1]
         left_open = IMAGINED / n_events * np.eye(n_events)
         squares = left_open
-        rate = NOISE_SHAPE / float(precision[self._rated].mean())
-        for _ in range(STEPS):
-            expected = centres(theta)
-            apart = (theta - expected)[self._rated]
-            covariance = (apart.T @ apart + squares) / len(apart)
-            found = self.expect(covariance, expected, precision)
-            theta, squares = found.theta, found.covariance + left_open
-            precision = self._precision(found.error, rate)
-            rate = NOISE_SHAPE / float(precision[self._rated].mean())
+        with one_blas_thread(), bar(TITLE, STEPS, self.show) as update:
+            for step in range(STEPS):
+                law = NoisePrior.around(precision[self._rated])
+                expected = centres(theta)
+                apart = (theta - expected)[self._rated]
+                covariance = (apart.T @ apart + squares) / len(apart)
+                found = self.expect(covariance, expected, precision)
+                theta, squares = found.theta, found.covariance + left_open
+                precision = self._precision(found.error, law)
+                update(step + 1, "")
         return Weighed(self.nearest(theta), precision, found.variance), covariance
 
-    def settle(self, covariance: Floats, centres: Floats, rate: float) -> Weighed:
-        """PMFs and noise of users whose law is known."""
-        precision = np.full(len(centres), NOISE_SHAPE / rate)
-        with one_blas_thread():
-            for _ in range(STEPS):
+    def settle(self, covariance: Floats, centres: Floats, law: NoisePrior) -> Weighed:
+        """PMFs and noise of users whose laws are known."""
+        precision = np.full(len(centres), law.mean)
+        with one_blas_thread(), bar(TITLE, STEPS, self.show) as update:
+            for step in range(STEPS):
                 found = self.expect(covariance, centres, precision)
-                precision = self._precision(found.error, rate)
+                precision = self._precision(found.error, law)
+                update(step + 1, "")
         return Weighed(self.nearest(found.theta), precision, found.variance)
 
-    def _precision(self, error: Floats, rate: float) -> Floats:
+    def _precision(self, error: Floats, law: NoisePrior) -> Floats:
         """The mean of each user's Gamma law, given the squared error."""
-        precision = (NOISE_SHAPE + self._counts / 2) / (rate + np.maximum(error, 0.0) / 2)
+        precision = (SHAPE + self._counts / 2) / (law.rate + np.maximum(error, 0.0) / 2)
         return np.minimum(precision, MOST_PRECISION)
 
     def expect(self, covariance: Floats, centres: Floats, precision: Floats) -> Expected:
@@ -174,19 +163,14 @@ class Joint:
         pmf, psi = np.maximum(theta, TINY), self.indicators
         pmf /= pmf.sum(axis=1, keepdims=True)
 
-        def block(k: int, users: slice) -> Iterator[int]:
+        def block(users: slice) -> Iterator[int]:
             for first in range(users.start, users.stop, AT_A_TIME):
                 rows = slice(first, min(first + AT_A_TIME, users.stop))
                 wanted = np.clip(theta[rows] @ psi.T, 0, 1)
                 NEAREST(self._gram[None], wanted @ psi / len(psi), pmf[rows])
                 yield rows.stop - users.start
 
-        self._run(block, len(theta))
+        ends = np.linspace(0, len(theta), BLOCKS + 1).astype(int).tolist()
+        tasks = [block(slice(*two)) for two in pairwise(ends)]
+        run_together(TITLE, tasks, -(-len(theta) // BLOCKS), self.engine.n_threads, self.show)
         return pmf
-
-    def _run(self, block: Callable[[int, slice], Iterator[int]], n_users: int) -> None:
-        ends = np.linspace(0, n_users, BLOCKS + 1).astype(int).tolist()
-        tasks = [block(k, slice(*ends[k : k + 2])) for k in range(BLOCKS)]
-        run_together(
-            "users weigh all events", tasks, -(-n_users // BLOCKS), self.engine.n_threads, self.show
-        )
