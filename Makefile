@@ -49,6 +49,7 @@ lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 $(VENV)/docs: $(VENV)/installed
 	$(BIN)/pip install --quiet --editable ".[docs]"
@@ -72,4 +73,4 @@ reproduce: $(VENV)/bench
 	$(if $(QUICK),,$(BIN)/python -m reproduction.rules)
 
 clean:
-	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -20,8 +20,6 @@ from eventspace.data.entries import Entries
 from eventspace.data.ids import Ids
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU, _full_table
-from eventspace.indicators import Exact
-from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import NOISE_RATE, NOISE_SHAPE, Chain
 from eventspace.sampling.draw_pmfs import MOST_PRECISION
 from eventspace.sampling.draw_slices import slice_draw
@@ -48,7 +46,7 @@ UNLIKELY = 1e-5
 
 
 def engine(n_threads: int = 1) -> CPU:
-    return CPU(Exact(), Pairwise(), 0.0, 0.0, n_threads)
+    return CPU(n_threads)
 
 
 @dataclass

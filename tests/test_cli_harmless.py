@@ -16,6 +16,7 @@ from eventspace import KolmogorovModel
 from eventspace._base.printable import printable
 from eventspace.cli import outputs
 from eventspace.cli.terminal import printable_json, say
+from eventspace.fitted import FittedModel
 from eventspace.report.assembly import page
 from tests import planted
 from tests.command import in_process, in_terminal, piped
@@ -156,7 +157,7 @@ def test_a_failure_of_ours_neither(run, monkeypatch, capsys) -> None:
     def fail(self: object) -> None:
         raise KeyError(EVIL + HALF)
 
-    monkeypatch.setattr(KolmogorovModel, "summary", fail)
+    monkeypatch.setattr(FittedModel, "summary", fail)
     assert run("info|{m}", code=1) == ""
 
 

@@ -12,10 +12,11 @@ from eventspace import KolmogorovEnsemble, KolmogorovModel, Observations
 from eventspace._base.codes import pack
 from eventspace.engines.cpu import CPU
 from eventspace.fitting.descent import Descent, descend
+from eventspace.fitting.folds import folds
+from eventspace.fitting.half_steps import HalfSteps
 from eventspace.fitting.restarts import PENALTIES, TRIAL_MODELS, Restarts, Trial, path_to
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
-from eventspace.splits import folds
 from tests.planted import chances, noisy_stars
 
 QUICK = {"n_events": 8, "n_models": 6}
@@ -81,7 +82,7 @@ def test_every_model_has_the_sets_that_a_descent_leaves(noisy, ensemble) -> None
     for pmf, bits in ensemble.samples():
         again = KolmogorovModel.from_parts(pmf, bits, seen)
         again.set_params(pmf_penalty=ensemble.pmf_penalty_)
-        solved = again._solve_pmfs(seen.by_user).pmf
+        solved = again.transform(seen)
         assert_allclose(solved @ bits.T, pmf @ bits.T, atol=0.05)
 
 
@@ -152,7 +153,7 @@ def test_each_penalty_has_its_iterations_however_the_last_one_ended(noisy) -> No
     trial = Trial(0.3, 0.0, np.nan, np.nan)
     ((pmf, bits),) = restarts.fitted(noisy[0], trial, 0, 1)
     start = Descent(pmf.copy(), pack(bits)[:, 0])
-    engine = CPU(Local(3), Pairwise(), 0.0, 0.3)
+    engine = HalfSteps.on(CPU(), Local(3), Pairwise(), 0.0, 0.3)
     options = {"prior": "mean", "tol": 1e-4, "on_iteration": lambda now: None}
     rng = np.random.default_rng(0)
     again = descend(start, noisy[0], engine, n_iter=60, rng=rng, **options)

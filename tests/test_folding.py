@@ -15,8 +15,6 @@ from eventspace import Observations
 from eventspace.data.ids import Ids
 from eventspace.data.newcomers import news
 from eventspace.engines.cpu import CPU
-from eventspace.indicators import Exact
-from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import Laws
 from eventspace.sampling.folding import Folding
 from eventspace.sampling.priors import ItemPrior, features, incidence, pmf_centres
@@ -66,7 +64,7 @@ def folding(
     more = found.merged.n_users - N_USERS, found.merged.n_items - N_ITEMS
     return Recorded(
         found.merged,
-        CPU(Exact(), Pairwise()),
+        CPU(),
         np.pad(pmf, ((0, more[0]), (0, 0))),
         np.pad(bits, ((0, more[1]), (0, 0))),
         concentration,

@@ -14,8 +14,6 @@ from eventspace import KolmogorovPosterior, Observations
 from eventspace.data.ids import Ids
 from eventspace.data.newcomers import news
 from eventspace.engines.cpu import CPU
-from eventspace.indicators import Exact
-from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import Chain, Laws
 from eventspace.sampling.folding import Folding
 from eventspace.sampling.inclinations import MOST, VARIANCE_RATE, VARIANCE_SHAPE, Inclinations
@@ -119,7 +117,7 @@ def biased(rng: np.random.Generator, share: float) -> tuple[Observations, Floats
 
 def started(seen: Observations, n_events: int = 12) -> Chain:
     none = np.empty((seen.n_users, 0)), np.empty((seen.n_items, 0))
-    sampler = Sampler(n_events, None, False, *none, 1, show=False)
+    sampler = Sampler(n_events, None, False, *none, CPU(), show=False)
     return sampler._start(seen, np.random.default_rng(0))
 
 
@@ -173,7 +171,7 @@ def newcomers(n_users: int, n_items: int, variance: float) -> tuple[Folding, Flo
     new = news(known, nothing)
     chain = Folding(
         new.merged,
-        CPU(Exact(), Pairwise()),
+        CPU(),
         np.pad(pmf, ((0, n_users), (0, 0))),
         np.pad(bits, ((0, n_items), (0, 0))),
         10.0,

@@ -14,6 +14,7 @@ from eventspace.fitting import descent
 from eventspace.sampling import sampler
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.diagnostics import effective_size, split_rhat
+from eventspace.sampling.sampler import Sampler
 from tests.planted import noisy_stars
 
 QUICK = {"n_events": 8, "n_chains": 2, "n_warmup": 20, "n_draws": 24, "n_samples": 12}
@@ -319,9 +320,10 @@ def test_chains_start_from_descents_down_the_penalties(noisy, monkeypatch) -> No
     seen, started = [], []
     descend, sweep = descent.descend, Chain.sweep
 
-    def spied(now, observations, engine, **settings):
-        seen.append((engine.pmf_penalty, settings["prior"], settings["n_iter"], settings["tol"]))
-        return descend(now, observations, engine, **settings)
+    def spied(now, observations, steps, **settings):
+        penalty = steps.update_pmfs.penalty
+        seen.append((penalty, settings["prior"], settings["n_iter"], settings["tol"]))
+        return descend(now, observations, steps, **settings)
 
     def first(self) -> None:
         started.append(self.pmf.min())
@@ -341,13 +343,13 @@ def test_chains_start_from_descents_down_the_penalties(noisy, monkeypatch) -> No
 def test_what_is_learnt_along_is_the_mean_of_the_kept_draws(noisy, monkeypatch) -> None:
     kept = []
     table = Observations.from_long(noisy[0], scale=(1, 5))
-    original = KolmogorovPosterior._keep
+    original = Sampler.sample
 
-    def spied(self, observations, chains, samples):
-        kept.extend(chains)
-        original(self, observations, chains, samples)
+    def spied(*arguments):
+        kept.extend(original(*arguments))
+        return kept
 
-    monkeypatch.setattr(KolmogorovPosterior, "_keep", spied)
+    monkeypatch.setattr(Sampler, "sample", spied)
     model = KolmogorovPosterior(**QUICK, random_state=0).fit(table)
     drawn = np.array([laws for chain in kept for laws in chain.laws])
     found = model.concentration_, model.user_spread_**2, model.item_spread_**2

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from eventspace import KolmogorovPosterior, Observations
+from eventspace.engines.cpu import CPU
 from eventspace.sampling import weighing
 from eventspace.sampling.chain import NOISE_SHAPE
 from eventspace.sampling.weighing import Joint, together
@@ -29,7 +30,7 @@ def ratings(p: Floats, *, share: float = 1.0, weight: Floats | None = None, seed
 
 
 def joint_of(observations: Observations, chances: Floats, n_threads: int = 1) -> Joint:
-    return Joint(observations.by_user, chances, n_threads, False)
+    return Joint(observations.by_user, chances, CPU(n_threads), False)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

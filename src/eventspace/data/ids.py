@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from eventspace._base.errors import UserError
+from eventspace._base.foreign import is_a
 from eventspace._base.jit import njit
 from eventspace._base.printable import shown
 
-PANDAS_COLUMN = (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)
+PANDAS_COLUMN = ("pandas.Series", "pandas.Index", "pandas.api.extensions.ExtensionArray")
 Positions = npt.NDArray[np.int64]
 
 _SECRET = int.from_bytes(os.urandom(8)) | 1  # odd, so that a product with it can be undone
@@ -58,6 +58,8 @@ class Ids:
 
     def positions(self, ids: Any) -> Positions:
         """The position of each of ``ids``, -1 for one that is not known."""
+        import pandas as pd
+
         column = as_column(ids)
         if _is_arrow(column):
             row_unique, uniques = _factorize(column)
@@ -70,15 +72,18 @@ class Ids:
             found = self._scrambled_lookup.get_indexer(pd.Index(_scrambled(column)))
         else:
             found = self._lookup.get_indexer(column)
-        return found.astype(np.int64, copy=False)
+        return np.asarray(found, dtype=np.int64)
 
     @cached_property
-    def _lookup(self) -> pd.Index[Any]:
-        lookup: pd.Index[Any] = pd.Index(self.values, dtype=self.values.dtype)
-        return lookup
+    def _lookup(self) -> Any:
+        import pandas as pd
+
+        return pd.Index(self.values, dtype=self.values.dtype)
 
     @cached_property
-    def _scrambled_lookup(self) -> pd.Index[Any]:
+    def _scrambled_lookup(self) -> Any:
+        import pandas as pd
+
         return pd.Index(_scrambled(self.values))
 
     @cached_property
@@ -153,15 +158,17 @@ def first_missing(column: Any) -> int | None:
     if _is_arrow(column):
         missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else []
     else:
+        import pandas as pd
+
         missing = np.asarray(pd.isna(column))
     return int(np.argmax(missing)) if np.any(missing) else None
 
 
 def as_column(data: Any) -> Any:
     """One column as numpy, pandas or pyarrow can number it, without a copy where it is one."""
-    if isinstance(data, pd.MultiIndex):
+    if is_a(data, "pandas.MultiIndex"):
         return data.to_numpy()
-    if isinstance(data, PANDAS_COLUMN) or _is_arrow(data):
+    if is_a(data, *PANDAS_COLUMN) or _is_arrow(data):
         return data
     if isinstance(data, np.ndarray):
         if data.ndim != 1:
@@ -205,6 +212,8 @@ def plain_array(column: Any) -> npt.NDArray[Any]:
         return np.fromiter(objects, dtype=object, count=len(column))
     if isinstance(column, np.ndarray):
         if column.dtype.kind in "mM":  # numpy would make integers of them, pandas Timestamps
+            import pandas as pd
+
             return pd.Series(column).astype(object).to_numpy()
         return _native(column) if column.dtype.kind in "biufO" else column.astype(object)
     if isinstance(column.dtype, np.dtype):
@@ -224,6 +233,8 @@ def _is_arrow(column: Any) -> bool:
 
 def _inferred(objects: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Objects that are all of one kind of number as an array of that kind."""
+    import pandas as pd
+
     kind = {"integer": np.int64, "floating": np.float64, "boolean": np.bool_}.get(
         pd.api.types.infer_dtype(objects, skipna=False)
     )
@@ -244,6 +255,8 @@ def _factorize(column: Any) -> tuple[npt.NDArray[np.int32], Any]:
     """Number the distinct values of a column in order of appearance; missing ones are -1."""
     if _is_arrow(column):
         return _factorize_arrow(column)
+    import pandas as pd
+
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu" and len(column):
         array = np.asarray(column)
         lowest, highest = int(array.min()), int(array.max())

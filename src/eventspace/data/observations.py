@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from eventspace._base.errors import UserError
+from eventspace._base.foreign import SPARSE, is_a
 from eventspace._base.printable import shown
 from eventspace._base.progress import bar
 from eventspace.data import scale as units
@@ -28,7 +28,7 @@ from eventspace.data.entries import (
 from eventspace.data.ids import Ids
 from eventspace.data.invariants import check_entries, check_ids
 from eventspace.data.readers import columns as cols
-from eventspace.data.readers.cleaning import NoNumberError, clean
+from eventspace.data.readers.cleaning import clean
 from eventspace.data.readers.column_roles import assign, long_roles
 from eventspace.data.readers.columns import Columns, Known
 from eventspace.data.readers.frames import table_of
@@ -102,18 +102,18 @@ class Observations:
         """
         scale = units.checked_option(scale)
         known = Known.of(users, items)
+        if callable(getattr(data, "observations", None)):
+            data = data.observations()
+        if isinstance(data, Observations):
+            return data._aligned(scale, known)
+        if isinstance(data, tuple):
+            return _build(cols.from_triples(data, known), scale, duplicates)
+        if is_a(data, *SPARSE):
+            return _build(cols.from_sparse(data, None, known), scale, duplicates)
+        table = table_of(data)
+        if table is None:
+            return _build(cols.from_array(data, None, known), scale, duplicates)
         with _said_of(data):
-            if callable(getattr(data, "observations", None)):
-                data = data.observations()
-            if isinstance(data, Observations):
-                return data._aligned(scale, known)
-            if isinstance(data, tuple):
-                return _build(cols.from_triples(data, known), scale, duplicates)
-            if sparse.issparse(data):
-                return _build(cols.from_sparse(data, None, known), scale, duplicates)
-            table = table_of(data)
-            if table is None:
-                return _build(cols.from_array(data, None, known), scale, duplicates)
             roles = long_roles(table)
             if roles is None:
                 return _build(cols.from_wide(table, None, None, known), scale, duplicates)
@@ -150,12 +150,12 @@ class Observations:
             "trials": trials,
         }
         named = {role: name for role, name in given.items() if name is not None}
+        table = table_of(data, (user, item))
+        if table is None:
+            raise UserError(
+                f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
+            )
         with _said_of(data):
-            table = table_of(data, (user, item))
-            if table is None:
-                raise UserError(
-                    f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
-                )
             columns = cols.from_long(table, assign(table, named), Known.of(users, items))
             return _build(columns, units.checked_option(scale), duplicates)
 
@@ -179,16 +179,18 @@ class Observations:
         of the values' shape, in the same order.
         """
         known = Known.of(users, items)
+        table = table_of(data, (user,))
+        if table is None and user is not None:
+            raise UserError(
+                f"names a column, but a {type(data).__name__} has no names.",
+                parameter="user",
+                value=user,
+            )
         with _said_of(data):
-            table = None if sparse.issparse(data) else table_of(data, (user,))
             if table is not None:
                 columns = cols.from_wide(table, user, weight, known)
-            elif user is not None:
-                raise UserError(
-                    f"user={user!r} names a column, but a {type(data).__name__} has no names."
-                )
             else:
-                read = cols.from_sparse if sparse.issparse(data) else cols.from_array
+                read = cols.from_sparse if is_a(data, *SPARSE) else cols.from_array
                 columns = read(data, weight, known)
             return _build(columns, units.checked_option(scale), duplicates)
 
@@ -222,6 +224,11 @@ class Observations:
         """The sum of the weights, which are one each where the entries have none."""
         weight = self.by_user.weight
         return float(weight.sum(dtype=np.float64)) if self.weighted else float(self.n_observed)
+
+    @property
+    def mean_weight(self) -> float:
+        """What weights are measured in, so that noise is that of a typical observation."""
+        return self.total_weight / self.n_observed
 
     def with_unit_weight(self, unit: float) -> Observations:
         """The same with weights in units of ``unit``; without weights, the same."""
@@ -300,15 +307,13 @@ class Observations:
 
 @contextmanager
 def _said_of(data: Any) -> Iterator[None]:
-    """Where the data are a file's, an error names it."""
+    """Where the data were read from a file, an error names it."""
     try:
         yield
-    except ValueError as error:
-        name = repr(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else ""
-        if name in str(error):
-            raise
-        kind = NoNumberError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name}: {error}") from error
+    except UserError as error:
+        if isinstance(data, (str, os.PathLike)):
+            error.where = repr(os.fspath(data))
+        raise
 
 
 def checked_observations(
@@ -369,8 +374,9 @@ def _without_repeats(
         user, item = user_ids[repeats.first[0]], item_ids[repeats.first[1]]
         raise UserError(
             f"User {shown(user)} has item {shown(item)} {repeats.times} times; {repeats.pairs} "
-            'pairs in all occur more than once. Observations.of(data, duplicates="mean"), or '
-            '"last", accepts them.'
+            "pairs in all occur more than once.",
+            remedy='Observations.of(data, duplicates="mean"), or "last", accepts them.',
+            shell="--duplicates mean, or last, accepts them.",
         )
     if repeats.pairs:
         by_user = merge_repeats(by_user, mean=duplicates == "mean")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.codes import masses, pack
+from eventspace._base.codes import masses, pack, unpack
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace._base.types import Codes, Floats
@@ -19,6 +19,7 @@ from eventspace.data.ids import Ids, as_column, plain_array
 from eventspace.data.observations import Observations
 
 NO_MASS = 1e-12  # an event that nobody gives more mass than this never occurs
+SHRINKAGE = 20  # what few ratings say is drawn to zero as by this many that say nothing
 _SEARCHED = 10_000  # ids among which a misspelt one is looked for
 
 
@@ -65,6 +66,11 @@ class Space:
         """How many ratings each item has."""
         return self.observations.by_item.sizes
 
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many of the rated items come true in each event."""
+        return np.asarray(unpack(self.codes[self.ratings > 0], self.n_events).sum(axis=0))
+
     def user(self, user: Hashable) -> int:
         """The position of a user."""
         return known_position(self.observations.user_ids, user, "user")
@@ -87,7 +93,9 @@ def known_position(ids: Ids, wanted: Any, what: str) -> int:
     return position
 
 
-def known_positions(ids: Ids, wanted: Any, what: str, remedy: str) -> NDArray[np.int64]:
+def known_positions(
+    ids: Ids, wanted: Any, what: str, remedy: str, shell: str | None = None
+) -> NDArray[np.int64]:
     """The positions of many ids; unknown ones are an error that names some, and the remedy."""
     positions = ids.positions(wanted)
     if (positions < 0).any():
@@ -95,7 +103,9 @@ def known_positions(ids: Ids, wanted: Any, what: str, remedy: str) -> NDArray[np
         some = ", ".join(shown(id_) for id_ in missing[:5]) + (", ..." if len(missing) > 5 else "")
         near = _nearest(ids, missing[0]) if len(missing) == 1 else "."
         raise UserError(
-            f"The model does not know {len(missing)} of these {what}s: {some}{near} {remedy}"
+            f"The model does not know {len(missing)} of these {what}s: {some}{near}",
+            remedy=remedy,
+            shell=shell,
         )
     return positions
 

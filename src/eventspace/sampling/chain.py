@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from eventspace._base.errors import UserError
 from eventspace._base.randomness import streams
 from eventspace._base.types import Floats
 from eventspace.data.observations import Observations
-from eventspace.engines.cpu import CPU
-from eventspace.sampling.draw_indicators import draw_indicators
-from eventspace.sampling.draw_pmfs import draw_pmfs, draw_precisions
+from eventspace.engines.protocol import Engine
+from eventspace.sampling.draw_indicators import DrawIndicators, times_precision
+from eventspace.sampling.draw_pmfs import DrawPmfs
 from eventspace.sampling.inclinations import Inclinations
 from eventspace.sampling.priors import (
     LEAST_COUNT,
@@ -56,7 +56,7 @@ class Chain:
     """Where a chain stands."""
 
     observations: Observations
-    engine: CPU
+    engine: Engine
     pmf: Floats  # users x events
     indicators: Floats  # items x events, 0 or 1
     concentration_given: float | None  # of the PMFs around their centres; None: drawn along
@@ -158,33 +158,22 @@ class Chain:
 
     def _draw_indicators(self) -> None:
         log_odds, by_item = self.log_odds(), self.observations.by_item
-        weight = self.precision[by_item.index].astype(np.float32)
-        if by_item.weight.size:
-            weight *= by_item.weight
-
-        def step(rows: slice, S: Floats, v: Floats, energy: Floats) -> None:
-            v += log_odds[rows]
-            draw_indicators(S, v, self.indicators[rows], self._item_seeds[rows])
-
-        self.engine.each_chunk(by_item._replace(weight=weight), self.pmf, step)
+        self.engine.run(
+            DrawIndicators(),
+            times_precision(by_item, self.precision),
+            self.pmf,
+            log_odds,
+            self.indicators,
+            self._item_seeds,
+        )
 
     def _draw_pmfs(self) -> None:
-        pseudo_counts, by_user = self.pseudo_counts(), self.observations.by_user
-
-        def step(rows: slice, Q: Any, r: Any, energy: Floats) -> None:
-            seeds = self._user_seeds[rows]
-            pmf, counts = self.pmf[rows], self._counts[rows]
-            shared = Q.shape[0] == 1  # a full table has one Q for all
-            Q = np.repeat(Q, len(pmf), axis=0) if shared else Q
-            precision = draw_precisions(
-                Q, r, energy, counts, pmf, NOISE_SHAPE, self.noise_rate, seeds
-            )
-            self.precision[rows] = precision
-            Q *= precision[:, None, None]
-            r *= precision[:, None]
-            draw_pmfs(Q, r, pseudo_counts[rows], pmf, seeds)
-
-        self.engine.each_chunk(by_user, self.indicators, step)
+        self.engine.run(
+            DrawPmfs(NOISE_SHAPE, self.noise_rate),
+            self.observations.by_user,
+            self.indicators,
+            *(self._counts, self.pseudo_counts(), self.pmf, self.precision, self._user_seeds),
+        )
         # the conjugate law of the rate, with a prior that is worth one user
         known = self.precision[self._rated_users]
         shape = NOISE_SHAPE * (len(known) + 1)

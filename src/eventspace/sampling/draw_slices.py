@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eventspace._base.errors import UserError
-
 
 def slice_draw(
     log_density: Callable[[float], float], x: float, width: float, rng: np.random.Generator
@@ -18,7 +16,7 @@ def slice_draw(
     """
     height = log_density(x) - rng.exponential()
     if not np.isfinite(height):
-        raise UserError(f"There is no slice at {x}, where the log of the density is {height}.")
+        raise ValueError(f"There is no slice at {x}, where the log of the density is {height}.")
     low = x - width * rng.random()
     high = low + width
     while log_density(low) > height:

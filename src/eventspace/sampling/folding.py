@@ -7,11 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from eventspace._base.types import Floats
+from eventspace._base.types import Floats, Seeds
 from eventspace.data.newcomers import News
+from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import NOISE_SHAPE, Chain, Laws, spread
-from eventspace.sampling.draw_indicators import draw_indicators
-from eventspace.sampling.draw_pmfs import draw_pmfs, draw_precisions
+from eventspace.sampling.draw_indicators import draw_indicators, times_precision
+from eventspace.sampling.draw_pmfs import draw_pmfs, draw_precisions, one_each
 from eventspace.sampling.inclinations import Inclinations
 from eventspace.sampling.priors import (
     as_normal,
@@ -23,6 +24,7 @@ from eventspace.sampling.priors import (
 )
 
 PRIOR_STEPS = 10  # of the regressions of the bits, from zero: few are left to go
+NEAREST = Pairwise()  # where a new user begins
 SWEEPS = 40  # over the new users, then over the new items
 
 
@@ -62,30 +64,38 @@ class Folding(Chain):
         A_start, b_start = as_normal(self.concentration, pmf)
         precise, variance = NOISE_SHAPE / self.noise_rate, self.user_inclinations.variance
 
-        def step(rows: slice, Q: Floats, r: Floats, energy: Floats) -> None:
-            theta, of = pmf[rows], seeds[rows]
-            if len(Q) < len(theta):  # a full table has one Q for all
-                Q = np.repeat(Q, len(theta), axis=0)
-            self.engine.pmf_solver(precise * Q + A_start, precise * r + b_start[rows], theta)
+        def step(
+            Q: Floats,
+            r: Floats,
+            energy: Floats,
+            counted: Floats,
+            centre: Floats,
+            b: Floats,
+            theta: Floats,
+            precision: Floats,
+            seeds: Seeds,
+        ) -> None:
+            Q = one_each(Q, len(theta))
+            NEAREST(precise * Q + A_start, precise * r + b, theta)
             theta[:] = spread(theta)
             inclined = Inclinations.none(len(theta), n_events, variance)
 
             def counts(x: Floats) -> Floats:
-                return pseudo_counts(self.concentration, tilted(centres[rows], x, towards))
+                return pseudo_counts(self.concentration, tilted(centre, x, towards))
 
             def log_likelihood(x: Floats) -> Floats:
                 return log_dirichlet(counts(x), log_of(theta))
 
             for _ in range(SWEEPS):
-                tau = draw_precisions(
-                    Q, r, energy, n_rated[rows], theta, NOISE_SHAPE, self.noise_rate, of
+                precision[:] = draw_precisions(
+                    Q, r, energy, counted, theta, NOISE_SHAPE, self.noise_rate, seeds
                 )
                 inclined.draw(log_likelihood, self.rng)
-                expected = counts(inclined.of_each)
-                draw_pmfs(Q * tau[:, None, None], r * tau[:, None], expected, theta, of)
-            precision[rows] = tau
+                tau, expected = precision[:, None], counts(inclined.of_each)
+                draw_pmfs(Q * tau[:, None], r * tau, expected, theta, seeds)
 
-        self.engine.each_chunk(by_user, self.indicators, step)
+        rows = (n_rated, centres, b_start, pmf, precision, seeds)
+        self.engine.run(step, by_user, self.indicators, *rows)
 
     def new_log_odds(self) -> Floats:
         """What is expected of the bits of the new items, if they are inclined to nothing."""
@@ -101,18 +111,18 @@ class Folding(Chain):
         if not self.new.items.size:
             return
         by_item = self.new.entries.by_item.taken(self.new.items)
-        weight = self.precision[by_item.index].astype(np.float32)
-        if by_item.weight.size:
-            weight *= by_item.weight
         bits, seeds = (log_odds > 0).astype(np.float64), self._item_seeds[self.new.items]
         variance = self.item_inclinations.variance
 
-        def step(rows: slice, S: Floats, v: Floats, energy: Floats) -> None:
-            v += log_odds[rows]
-            psi, inclined = bits[rows], Inclinations.none(len(v), v.shape[1], variance)
+        def step(
+            S: Floats, v: Floats, energy: Floats, expected: Floats, psi: Floats, seeds: Seeds
+        ) -> None:
+            v += expected
+            inclined = Inclinations.none(len(v), v.shape[1], variance)
             for _ in range(SWEEPS):
-                draw_indicators(S, v + inclined.of_each[:, None], psi, seeds[rows])
-                inclined.draw(partial(log_likelihood_of_bits, psi, log_odds[rows]), self.rng)
+                draw_indicators(S, v + inclined.of_each[:, None], psi, seeds)
+                inclined.draw(partial(log_likelihood_of_bits, psi, expected), self.rng)
 
-        self.engine.each_chunk(by_item._replace(weight=weight), self.pmf, step)
+        weighted = times_precision(by_item, self.precision)
+        self.engine.run(step, weighted, self.pmf, log_odds, bits, seeds)
         self.indicators[self.new.items] = bits

@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 from eventspace._base.types import Floats
 from eventspace.data.newcomers import News
-from eventspace.engines.cpu import CPU
-from eventspace.indicators import Exact
-from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import Laws
 from eventspace.sampling.folding import Folding
 from eventspace.sampling.sampler import Sampler
@@ -54,7 +51,7 @@ class Newcomers:
         by_user = self.new.entries.by_user.rows(first)
         for (pmf, chances), covariance in zip(groups, covariances, strict=True):
             chain = self._chain(pmf, chances, np.random.default_rng(seed))
-            joint = Joint(by_user, chain.indicators, self.sampler.n_threads, self.sampler.show)
+            joint = Joint(by_user, chain.indicators, self.sampler.engine, self.sampler.show)
             weighed = joint.settle(covariance, chain.centres()[first:], chain.noise_rate)
             chain.pmf[first:] = weighed.pmf
             found.append((weighed, chain.new_log_odds()))
@@ -67,7 +64,7 @@ class Newcomers:
         more_items = self.new.merged.n_items - len(indicators)
         chain = Folding(
             self.new.merged,
-            CPU(Exact(), Pairwise()),  # one thread: the steps share the generator
+            self.sampler.engine.with_threads(1),  # one: the steps share the generator
             np.pad(pmf, ((0, more_users), (0, 0))),
             np.pad(indicators.astype(np.float64), ((0, more_items), (0, 0))),
             self.laws.concentration,

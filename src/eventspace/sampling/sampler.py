@@ -11,14 +11,18 @@ import numpy as np
 from eventspace._base.codes import pack, unpack
 from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Codes, Floats
+from eventspace.data.attributes import Attributes
+from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.observations import Observations
-from eventspace.engines.cpu import CPU
-from eventspace.fitted.prediction import dot_products, squared_error
+from eventspace.engines.protocol import Engine
 from eventspace.fitting.descent import descend, random_start
+from eventspace.fitting.half_steps import HalfSteps
+from eventspace.fitting.settings import checked_engine
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import Chain, Laws, spread
 from eventspace.sampling.priors import features, incidence, pmf_centres
+from eventspace.sampling.settings import SamplingSettings
 from eventspace.sampling.weighing import Joint, Weighed
 
 START_PENALTIES = (30.0, 10.0, 3.0)  # down which the descents go that chains start from
@@ -45,15 +49,28 @@ def mean_laws(chains: list[Draws]) -> Laws:
 
 @dataclass
 class Sampler:
-    """Chains of models with so many events, on so many threads."""
+    """Chains of models with ``n_events`` events, side by side on an engine."""
 
     n_events: int
     concentration: float | None  # None: drawn along
     informed: bool
     user_attributes: Floats
     item_attributes: Floats
-    n_threads: int
+    engine: Engine
     show: bool | None  # a progress bar
+
+    @classmethod
+    def of(cls, settings: SamplingSettings, of_users: Attributes, of_items: Attributes) -> Sampler:
+        """The one that these settings ask for."""
+        return cls(
+            settings.n_events,
+            None if settings.concentration == "auto" else float(settings.concentration),
+            bool(settings.informed),
+            of_users.standard(),
+            of_items.standard(),
+            checked_engine(settings),
+            settings.verbose,
+        )
 
     def sample(
         self,
@@ -85,7 +102,7 @@ class Sampler:
                 yield sweep + 1
 
         chains = [sweeps(k) for k in range(len(rngs))]
-        run_together("sweeps", chains, n_warmup + n_draws, self.n_threads, self.show)
+        run_together("sweeps", chains, n_warmup + n_draws, self.engine.n_threads, self.show)
         return found
 
     def weigh(
@@ -99,22 +116,24 @@ class Sampler:
         rated, Z = by_user.rated, np.ones((len(theta), 1))
         if self.informed:
             Z = features(incidence(by_user, n_items), chances, self.user_attributes)
-        joint = Joint(by_user, chances, self.n_threads, self.show)
+        joint = Joint(by_user, chances, self.engine, self.show)
         return joint.learn(theta, 1.0 / variance, lambda now: pmf_centres(Z, now, rated))
 
     def _start(self, observations: Observations, rng: np.random.Generator) -> Chain:
-        descent = random_start(observations, self.n_events, rng)
+        descent, engine = (
+            random_start(observations, self.n_events, rng),
+            self.engine.with_threads(1),
+        )
         for penalty in START_PENALTIES:
-            engine = CPU(START_SOLVER, Pairwise(), 0.0, penalty)
+            steps = HalfSteps.on(engine, START_SOLVER, Pairwise(), 0.0, penalty)
             descent = descend(
                 descent,
                 observations,
-                engine,
+                steps,
                 prior="mean",
                 n_iter=START_ITERATIONS,
                 tol=0.0,
                 rng=rng,
-                on_iteration=lambda now: None,
             )
         bits = unpack(descent.codes[:, None], self.n_events).astype(np.float64)
         pmf = spread(descent.pmf)

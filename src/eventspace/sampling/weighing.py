@@ -18,9 +18,9 @@ import numpy as np
 from scipy import sparse
 
 from eventspace._base.threads import one_blas_thread, run_together
-from eventspace._base.types import Floats
+from eventspace._base.types import Bits, Floats
 from eventspace.data.entries import Entries
-from eventspace.engines.gram import normal_equations
+from eventspace.engines.protocol import Engine
 from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import NOISE_SHAPE
 from eventspace.sampling.draw_pmfs import TINY
@@ -63,13 +63,48 @@ class Expected(NamedTuple):
     variance: Floats  # of each user's predictions, mean over the items
 
 
+@dataclass(frozen=True)
+class ExpectTheta:
+    """A step of an engine: the normal laws of some users' theta, given their ratings."""
+
+    A: Floats  # the inverse of the covariance beforehand
+    square: Floats  # events x events: the mean of psi psi' over the items
+
+    def __call__(
+        self,
+        Q: Floats,
+        r: Floats,
+        energy: Floats,
+        rated: Bits,
+        doubt: Floats,
+        precision: Floats,
+        b: Floats,
+        theta: Floats,
+        error: Floats,
+        variance: Floats,
+    ) -> Floats:
+        """Write means, expected squared errors and variances; give the sum of the covariances."""
+        diagonal, tau = np.arange(len(self.A)), precision[:, None]
+        Q[:, diagonal, diagonal] += doubt
+        V = np.linalg.inv(tau[:, None] * Q + self.A)
+        theta[:] = m = np.einsum("ude,ue->ud", V, tau * r + b)
+        error[:] = (
+            energy
+            - 2 * np.einsum("ud,ud->u", r, m)
+            + np.einsum("ud,ude,ue->u", m, Q, m)
+            + np.einsum("ude,ude->u", Q, V)
+        )
+        variance[:] = np.einsum("ude,de->u", V, self.square)
+        return np.asarray(V[rated].sum(axis=0))
+
+
 @dataclass
 class Joint:
     """Some users' ratings, and the events of several chains."""
 
     by_user: Entries
     indicators: Floats  # items x events: the chance of each bit
-    n_threads: int
+    engine: Engine
     show: bool | None  # a progress bar
     _doubt: Floats = field(init=False)  # users x events: what a bit's variance adds to the squares
 
@@ -77,8 +112,9 @@ class Joint:
         by_user, psi = self.by_user, self.indicators
         self._counts = by_user.sizes.astype(np.float64)
         self._rated = self._counts > 0
-        weight = by_user.weight if by_user.weight.size else np.ones(by_user.index.size)
+        weight = by_user.weight if by_user.weight.size else np.ones(by_user.index.size, np.float32)
         shape = len(self._counts), len(psi)
+        self._entries = by_user._replace(weight=weight)
         weights = sparse.csr_array((weight, by_user.index, by_user.ptr), shape=shape)
         doubt = psi * (1 - psi)
         self._doubt = np.asarray(weights @ doubt)
@@ -112,9 +148,10 @@ class Joint:
     def settle(self, covariance: Floats, centres: Floats, rate: float) -> Weighed:
         """PMFs and noise of users whose law is known."""
         precision = np.full(len(centres), NOISE_SHAPE / rate)
-        for _ in range(STEPS):
-            found = self.expect(covariance, centres, precision)
-            precision = self._precision(found.error, rate)
+        with one_blas_thread():
+            for _ in range(STEPS):
+                found = self.expect(covariance, centres, precision)
+                precision = self._precision(found.error, rate)
         return Weighed(self.nearest(found.theta), precision, found.variance)
 
     def _precision(self, error: Floats, rate: float) -> Floats:
@@ -124,41 +161,13 @@ class Joint:
 
     def expect(self, covariance: Floats, centres: Floats, precision: Floats) -> Expected:
         """The mean of theta of each user, given the ratings, and what follows from its law."""
-        A = np.linalg.inv(covariance)
-        b = centres @ A
-        n_events, by_user = len(A), self.by_user
-        theta, diagonal = np.empty_like(centres), np.arange(n_events)
+        A = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+        theta = np.empty_like(centres)
         error, variance = np.empty(len(centres)), np.empty(len(centres))
-        sums = [np.zeros_like(A) for _ in range(BLOCKS)]
-
-        def block(k: int, users: slice) -> Iterator[int]:
-            gram = np.empty((AT_A_TIME, n_events, n_events))
-            linear, energy = np.empty((AT_A_TIME, n_events)), np.empty(AT_A_TIME)
-            for first in range(users.start, users.stop, AT_A_TIME):
-                rows = slice(first, min(first + AT_A_TIME, users.stop))
-                n = rows.stop - rows.start
-                Q, r, e = gram[:n], linear[:n], energy[:n]
-                ptr = by_user.ptr[first : rows.stop + 1]
-                normal_equations(
-                    ptr, by_user.index, by_user.value, by_user.weight, self.indicators, Q, r, e
-                )
-                Q[:, diagonal, diagonal] += self._doubt[rows]
-                tau = precision[rows]
-                V = np.linalg.inv(tau[:, None, None] * Q + A)
-                m = np.einsum("ude,ue->ud", V, tau[:, None] * r + b[rows])
-                theta[rows] = m
-                sums[k] += V[self._rated[rows]].sum(axis=0)
-                error[rows] = (
-                    e
-                    - 2 * np.einsum("ud,ud->u", r, m)
-                    + np.einsum("ud,ude,ue->u", m, Q, m)
-                    + np.einsum("ude,ude->u", Q, V)
-                )
-                variance[rows] = np.einsum("ude,de->u", V, self._square)
-                yield rows.stop - users.start
-
-        self._run(block, len(centres))
-        return Expected(theta, np.sum(sums, axis=0), error, variance)
+        rows = (self._rated, self._doubt, precision, centres @ A, theta, error, variance)
+        step = ExpectTheta(A, self._square)
+        total = self.engine.run(step, self._entries, self.indicators, *rows, at_a_time=AT_A_TIME)
+        return Expected(theta, total, error, variance)
 
     def nearest(self, theta: Floats) -> Floats:
         """The PMFs whose predictions are nearest to those of theta, kept within 0 and 1."""
@@ -179,5 +188,5 @@ class Joint:
         ends = np.linspace(0, n_users, BLOCKS + 1).astype(int).tolist()
         tasks = [block(k, slice(*ends[k : k + 2])) for k in range(BLOCKS)]
         run_together(
-            "users weigh all events", tasks, -(-n_users // BLOCKS), self.n_threads, self.show
+            "users weigh all events", tasks, -(-n_users // BLOCKS), self.engine.n_threads, self.show
         )

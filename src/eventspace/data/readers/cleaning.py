@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from eventspace._base.errors import UserError, UserTypeError
 from eventspace._base.printable import shown
@@ -24,7 +23,7 @@ class NoNumberError(UserTypeError):
 
 
 _NOTHING = "Nothing is observed: there is no entry with a value and a weight above zero."
-_WEIGHTS_ALLOWED = "allowed are finite numbers from 0 up"
+_WEIGHTS_ALLOWED = ("allowed are finite numbers from 0 up",) * 2
 
 
 def clean(columns: Columns, option: ScaleOption) -> tuple[Columns, Scale]:
@@ -43,7 +42,7 @@ def clean(columns: Columns, option: ScaleOption) -> tuple[Columns, Scale]:
 
 
 def _numbers(
-    columns: Columns, raw: npt.NDArray[Any], what: str, allowed_range: str
+    columns: Columns, raw: npt.NDArray[Any], what: str, allowed_range: tuple[str, str]
 ) -> npt.NDArray[Any]:
     """The array as one of numbers, or an error at the first that is none."""
     kind = raw.dtype.kind
@@ -52,7 +51,9 @@ def _numbers(
     if kind == "c":
         raise UserError(f"Complex data not supported: every {what} must be a real number.")
     if kind in "mM":
-        raise UserError(f"The {what}s are dates or times; {allowed_range}.")
+        raise _refused(f"The {what}s are dates or times", allowed_range)
+    import pandas as pd
+
     objects = raw.astype(object)
     missing = pd.isna(objects)
     if pd.api.types.infer_dtype(objects, skipna=True) not in NUMBER_KINDS:
@@ -71,23 +72,38 @@ def _is_numeric_text(value: Any) -> bool:
 
 
 def _refuse_other_than_number(
-    columns: Columns, k: int, value: Any, what: str, allowed_range: str
+    columns: Columns, k: int, value: Any, what: str, allowed_range: tuple[str, str]
 ) -> None:
     if isinstance(value, complex):
         raise UserError(f"Complex data not supported: {what} {shown(value)} ({columns.place(k)}).")
     if isinstance(value, (str, bytes)):
-        remedy = " (pandas.to_numeric makes numbers of text)" if _is_numeric_text(value) else ""
+        hint = in_shell = ""
+        if _is_numeric_text(value):
+            hint = " (pandas.to_numeric makes numbers of text)"
+            in_shell = " (is every number written with a point?)"
         if re.fullmatch(r"\s*[-+]?\d+,(?!\d{3}\s*$)\d+\s*", str(value)):  # no thousands
-            remedy = f" (with a point it is a number: {str(value).strip().replace(',', '.')})"
+            with_point = str(value).strip().replace(",", ".")
+            hint = in_shell = f" (with a point it is a number: {with_point})"
+        python, shell = allowed_range
         raise UserError(
-            f"{what} {shown(value)} ({columns.place(k)}) is text{remedy}; {allowed_range}."
+            f"{what} {shown(value)} ({columns.place(k)}) is",
+            remedy=f"text{hint}; {python}.",
+            shell=f"text{in_shell}; {shell}.",
         )
     try:
         float(value)
     except TypeError as error:
         raise NoNumberError(
-            f"{what} {shown(value)} ({columns.place(k)}) is no number: {error}."
+            f"{what} {shown(value)} ({columns.place(k)}) is",
+            remedy=f"no number: {error}.",
+            shell="no number.",
         ) from error
+
+
+def _refused(problem: str, allowed_range: tuple[str, str]) -> UserError:
+    """The error for what is outside of the allowed range."""
+    python, shell = allowed_range
+    return UserError(f"{problem};", remedy=f"{python}.", shell=f"{shell}.")
 
 
 def _weighted(columns: Columns) -> Columns:
@@ -101,7 +117,7 @@ def _weighted(columns: Columns) -> Columns:
         k = int(np.argmax(wrong))
         weight = float(weights[k])
         flaw = "missing" if math.isnan(weight) else "negative" if weight < 0 else "infinite"
-        raise UserError(f"{what} {weight!r} ({columns.place(k)}) is {flaw}; {_WEIGHTS_ALLOWED}.")
+        raise _refused(f"{what} {weight!r} ({columns.place(k)}) is {flaw}", _WEIGHTS_ALLOWED)
     if columns.counts:
         wrong = (columns.values > weights) | (columns.values < 0)
         if wrong.any():
@@ -132,19 +148,16 @@ def _scale(columns: Columns, option: ScaleOption) -> Scale:
         raise UserError(_NOTHING)
     if math.isinf(lowest) or math.isinf(highest):
         k = int(np.argmax(np.isinf(values)))
-        raise UserError(
-            f"value {values[k].item()!r} ({columns.place(k)}) is infinite; {allowed(option)}."
-        )
+        infinite = f"value {values[k].item()!r} ({columns.place(k)}) is infinite"
+        raise _refused(infinite, allowed(option))
     lo, hi = choose(option, lowest, highest)
     if math.isinf(hi - lo):
         raise UserError(f"The values span too much, from {lo:g} to {hi:g}; scale them down.")
     slack = TOLERANCE * (hi - lo)
     if lowest < lo - slack or highest > hi + slack:
         k = int(np.argmax((values < lo - slack) | (values > hi + slack)))
-        raise UserError(
-            f"value {values[k].item()!r} ({columns.place(k)}) is outside the scale; "
-            f"{allowed(option)}."
-        )
+        outside = f"value {values[k].item()!r} ({columns.place(k)}) is outside the scale"
+        raise _refused(outside, allowed(option))
     return lo, hi
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
@@ -18,6 +17,10 @@ from eventspace.data.readers.frames import Table, column_kind, value_array
 _HINTS = ("user", "item", "value", "weight", "successes", "trials", "time")
 
 Roles = dict[str, int]
+
+
+class ColumnsError(UserError):
+    """Which column is what cannot be told; the remedy is to name them."""
 
 
 def long_roles(table: Table) -> Roles | None:
@@ -74,18 +77,21 @@ def _named(table: Table, given: Mapping[str, Hashable]) -> Roles:
         if r is None or r in ("time", "index", *settled) or j in roles.values():
             continue
         if r in roles:
-            raise UserError(
-                f"Columns {shown(table.names[roles[r]])} and {shown(name)} could both be the "
-                f"{r}: say which with Observations.from_long(data, {r}=...)."
+            raise ColumnsError(
+                f"Columns {shown(table.names[roles[r]])} and {shown(name)} could both be the {r}:",
+                remedy=f"say which with {_from_long([r])}.",
+                shell=f"say which with {_options([r])}.",
             )
         roles[r] = j
     counts = [r for r in ("successes", "trials") if r in roles]
     for r in ("value", "weight"):
         if counts and r in roles:
             names = _listed(table, [roles[r], *(roles[c] for c in counts)])
-            raise UserError(
-                f"Columns {names} say twice what the {r} is: give Observations.from_long a value "
-                "and perhaps a weight, or else successes and trials."
+            raise ColumnsError(
+                f"Columns {names} say twice what the {r} is:",
+                remedy="give Observations.from_long a value and perhaps a weight, or else "
+                "successes and trials.",
+                shell="give --value and perhaps --weight, or else --successes and --trials.",
             )
     return roles
 
@@ -128,12 +134,15 @@ def _by_position(table: Table, named: set[str]) -> Roles:
     return roles
 
 
-def _ambiguous(table: Table) -> ValueError:
+def _ambiguous(table: Table) -> ColumnsError:
     names = _listed(table, range(len(table.names)))
-    return ValueError(
+    needed = ["user", "item", "value"]
+    return ColumnsError(
         f"A table of columns {names} could be long (user, item, value) or wide (a row a user, "
-        "a column an item): say which with Observations.from_long(data, user=..., item=..., "
-        "value=...), with weight=... if it has one, or Observations.from_wide(data)."
+        "a column an item):",
+        remedy=f"say which with {_from_long(needed)}, with weight=... if it has one, or "
+        "Observations.from_wide(data).",
+        shell=f"say which with {_options(needed)}, --weight NAME if it has one, or say --wide.",
     )
 
 
@@ -169,6 +178,8 @@ def _range(table: Table, j: int) -> tuple[float, float]:
 def _numbers(table: Table, j: int) -> npt.NDArray[Any]:
     array = value_array(table.column(j))
     if array.dtype.kind == "O":
+        import pandas as pd
+
         return np.where(pd.isna(array), np.nan, array).astype(np.float64)
     return array
 
@@ -189,15 +200,26 @@ def _position(table: Table, name: Hashable) -> int:
     return positions[0]
 
 
-def _missing(table: Table, missing: set[str]) -> ValueError:
-    order = [r for r in ("user", "item", "value", "successes", "trials") if r in missing]
+def _missing(table: Table, missing: set[str]) -> ColumnsError:
+    order: list[str] = [r for r in ("user", "item", "value", "successes", "trials") if r in missing]
     names = _listed(table, range(len(table.names)))
-    options = ", ".join(f"{r}=..." for r in order)
-    return ValueError(
-        f"No column is named like the {' or the '.join(order)}: the columns are {names}. For a "
-        f"long table, name it: Observations.from_long(data, {options}); for a wide one (a row a "
-        "user, a column an item) use Observations.from_wide(data)."
+    to_name = f"the columns are {names}. For a long table, name it:"
+    wide = "for a wide one (a row a user, a column an item)"
+    return ColumnsError(
+        f"No column is named like the {' or the '.join(order)}:",
+        remedy=f"{to_name} {_from_long(order)}; {wide} use Observations.from_wide(data).",
+        shell=f"{to_name} {_options(order)}; {wide} say --wide.",
     )
+
+
+def _from_long(roles: list[str]) -> str:
+    """How Python names the columns of these roles."""
+    return f"Observations.from_long(data, {', '.join(f'{r}=...' for r in roles)})"
+
+
+def _options(roles: list[str]) -> str:
+    """How the command line names them."""
+    return ", ".join(f"--{r} NAME" for r in roles)
 
 
 def _listed(table: Table, positions: range | list[int]) -> str:

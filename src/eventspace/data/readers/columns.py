@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-from scipy import sparse
 
 from eventspace._base.errors import UserError
+from eventspace._base.foreign import is_a
 from eventspace._base.printable import shown
 from eventspace.data.ids import Ids, as_column, number
 from eventspace.data.readers.column_names import role
@@ -112,7 +111,7 @@ def from_wide(table: Table, user: Hashable | None, weight: Any, known: Known) ->
     positions = [j for j in range(len(table.names)) if j != at]
     if at is not None:
         labels = table.ids(at, known.users)
-    elif isinstance(table.frame, pd.DataFrame):
+    elif is_a(table.frame, "pandas.DataFrame"):
         labels = table.frame.index
     else:
         labels = np.arange(len(table))
@@ -161,6 +160,8 @@ def from_sparse(data: Any, weight: Any, known: Known) -> Columns:
 
 def _checked_coo(data: Any) -> Any:
     """A sparse matrix as coordinates, all of them inside: SciPy's own loops check nothing."""
+    from scipy import sparse
+
     try:
         if data.format in ("csr", "csc", "bsr"):
             data.check_format(full_check=True)
@@ -183,6 +184,8 @@ def _checked_coo(data: Any) -> Any:
 def _from_matrix(
     matrix: npt.NDArray[Any], weight: Any, row_labels: Any, col_labels: Any, known: Known
 ) -> Columns:
+    import pandas as pd
+
     user_ids, row_user = number(row_labels, "user", known.users)
     item_ids, col_item = number(col_labels, "item", known.items)
     observed = np.logical_not(pd.isna(matrix))
@@ -215,8 +218,9 @@ def _user_column(table: Table, user: Hashable | None) -> int | None:
     for r in ("user", "index"):
         if roles.count(r) > 1:
             raise UserError(
-                f"Columns {shown(table.names[roles.index(r)])} and more are named like the user: "
-                "say which with Observations.from_wide(data, user=...)."
+                f"Columns {shown(table.names[roles.index(r)])} and more are named like the user:",
+                remedy="say which with Observations.from_wide(data, user=...).",
+                shell="say which with --user NAME.",
             )
         if r in roles:
             return roles.index(r)

@@ -11,8 +11,8 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
+from eventspace._base.foreign import is_a
 from eventspace.data.ids import PANDAS_COLUMN, Ids, as_column, series_column
 from eventspace.data.readers.files import read_arrow
 from eventspace.data.readers.spelling import values_of
@@ -50,31 +50,32 @@ class Table:
         """
         if known is not None and self.names[j] in self.spelt and not known.spelt:
             return self.column(j)
-        if isinstance(self.frame, pd.DataFrame):
+        if is_a(self.frame, "pandas.DataFrame"):
             return self.frame.iloc[:, j]
         return series_column(self.frame.get_column(self.names[j]))
 
     @property
     def index(self) -> Any | None:
         """The row labels, if it has such, and they say more than the row's number."""
-        if not isinstance(self.frame, pd.DataFrame):
+        if not is_a(self.frame, "pandas.DataFrame"):
             return None
         index = self.frame.index
-        numbers = isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1)
+        numbers = is_a(index, "pandas.RangeIndex") and (index.start, index.step) == (0, 1)
         return None if numbers and index.name is None else index
 
     @property
     def pivoted(self) -> bool:
         """Whether it is the result of a pivot, whose columns as a whole carry a name."""
-        columns = getattr(self.frame, "columns", None)
-        return isinstance(columns, pd.Index) and any(name is not None for name in columns.names)
+        if not is_a(self.frame, "pandas.DataFrame"):
+            return False
+        return any(name is not None for name in self.frame.columns.names)
 
     def matrix(self, positions: list[int]) -> npt.NDArray[Any]:
         """These columns side by side: numbers if they all are, otherwise objects."""
-        if isinstance(self.frame, pd.DataFrame) and len(positions) == len(self.names):
+        if is_a(self.frame, "pandas.DataFrame") and len(positions) == len(self.names):
             dtypes = set(self.frame.dtypes)
             if len(dtypes) == 1 and isinstance(dtypes.pop(), np.dtype):
-                return self.frame.to_numpy()
+                return np.asarray(self.frame.to_numpy())
         columns = [value_array(self.column(j)) for j in positions]
         kinds = {column.dtype for column in columns}
         numbers = all(kind.kind in "biufc" for kind in kinds)
@@ -94,7 +95,7 @@ def table_of(data: Any, ids: Iterable[Hashable | None] = ()) -> Table | None:
         return read_table(Path(data), ids)
     if isinstance(data, io.IOBase):
         return read_table(cast("BinaryIO", data), ids)
-    if isinstance(data, pd.DataFrame):
+    if is_a(data, "pandas.DataFrame"):
         return Table(list(data.columns), data, "pandas")
     if isinstance(data, (np.ndarray, list, tuple)):
         return None
@@ -110,6 +111,8 @@ def table_of(data: Any, ids: Iterable[Hashable | None] = ()) -> Table | None:
 
 def column_kind(column: Any) -> str:
     """What a column holds: "number", "bool", "complex", "time", or "other" (text and the like)."""
+    import pandas as pd
+
     if isinstance(column, pd.Series):
         dtype = column.dtype
         if dtype == np.dtype(object):
@@ -144,7 +147,9 @@ def value_array(column: Any) -> npt.NDArray[Any]:
     column = as_column(column)
     if isinstance(column, np.ndarray):
         return column
-    if isinstance(column, PANDAS_COLUMN):
+    if is_a(column, *PANDAS_COLUMN):
+        import pandas as pd
+
         if isinstance(column.dtype, np.dtype):
             return np.asarray(column.to_numpy())
         if isinstance(column.dtype, pd.CategoricalDtype):
