@@ -220,7 +220,7 @@ def _factorize_arrow(column: Any) -> tuple[npt.NDArray[np.int32], Any]:
     categorical = pa.types.is_dictionary(kind)
     encoded = column if categorical else column.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.unify_dictionaries().combine_chunks()
+        encoded = encoded.combine_chunks()
     words, places = encoded.dictionary, encoded.indices
     if not categorical:
         return places.fill_null(-1).to_numpy().astype(np.int32, copy=False), words
