@@ -18,7 +18,7 @@ from scipy import sparse
 
 from eventspace import Observations
 from eventspace.data.frames import data_frame
-from eventspace.data.readers.parquet import read_parquet
+from eventspace.data.readers.files import read_parquet
 from eventspace.data.readers.streams import Stream
 from tests.observing import (
     ITEMS,

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from eventspace import KolmogorovModel, Observations
-from eventspace.cli.inputs import like, listed
+from eventspace.cli.inputs import like
 from eventspace.data.attributes import read_attributes
 from eventspace.data.ids import Ids, number
 from eventspace.data.pairs import read_pairs
@@ -159,8 +159,8 @@ def test_large_integers_with_some_missing_are_not_rounded(tmp_path: Path) -> Non
     known = Ids(BIG[:2])
     attributes = read_attributes(path, known, "user_attributes")
     assert attributes.values[:, 1].tolist() == [1.0, 0.0]
-    assert listed(like(table.ids(0), known)) == BIG
-    assert listed(like(table.ids(0), Ids(["a"]))) == [str(2**53), str(2**53 + 1), None]
+    assert like(table.ids(0), known).to_pylist() == BIG
+    assert like(table.ids(0), Ids(["a"])).tolist() == [str(2**53), str(2**53 + 1), None]
     model = KolmogorovModel(n_events=1, random_state=0).fit((BIG[:2], [1, 1], [0.0, 1.0]))
     with pytest.raises(ValueError, match=f"1 of these users: {2**53 + 3}"):
         model.predict((pa.array([2**53 + 3, 2**53 + 1]), [1, 1]))
@@ -181,7 +181,7 @@ def test_half_a_surrogate_pair_is_no_id() -> None:
     ):
         with pytest.raises(ValueError, match=r"user id '\\ud800' is no text: it holds half of"):
             Observations.of(data)
-    assert listed(like(["\udcff", "7"], Ids([7]))) == ["\udcff", 7]
+    assert like(["\udcff", "7"], Ids([7])) == ["\udcff", 7]
     model = KolmogorovModel(n_events=1, random_state=0).fit((["a", "b"], [1, 1], [0.0, 1.0]))
     with pytest.raises(ValueError, match=r"knows no user '\\udcff'"):
         model.recommend("\udcff")

@@ -12,11 +12,10 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from eventspace._base.errors import UserError
-from eventspace._base.printable import shown
 from eventspace.data.frames import COLUMNS
 from eventspace.data.ids import Ids, distinct_of
 from eventspace.data.observations import Observations
-from eventspace.data.readers.roles import ColumnsError, role
+from eventspace.data.readers.roles import ColumnsError, position, role, shown_names, with_role
 from eventspace.data.readers.tables import Table, read_table
 from eventspace.fitted import FittedModel, load
 from eventspace.logic.expressions import event_of
@@ -99,13 +98,13 @@ class Described(NamedTuple):
         if path is None:
             return None
         seen, known = _evidence(path), self.model.observations
-        items = listed(like(list(seen.item_ids), self.ids))
+        items = like(list(seen.item_ids), self.ids)
         at = self.ids.positions(items).tolist()
         titles = [
             known.item_ids[k] if k >= 0 else _unlike(id_, known.item_ids)
             for id_, k in zip(items, at, strict=True)
         ]
-        users = listed(like(list(seen.user_ids), known.user_ids))
+        users = like(list(seen.user_ids), known.user_ids)
         return dataclasses.replace(seen, user_ids=Ids(users), item_ids=Ids(titles))
 
 
@@ -168,7 +167,7 @@ def item_column(
         raise UserError(f"{str(path)!r} has one column: a column of {what} belongs beside the ids.")
     at = [j for j, name in enumerate(table.names) if str(name).lower() in names and j > 0]
     j = at[0] if at else range(len(table.names))[place]
-    keys = listed(like(table.ids(0), ids))
+    keys = like(table.ids(0).to_pylist(), ids)
     if not set(keys) & set(ids):
         raise UserError(
             f"{str(path)!r} has none of the model's items in its first column, {table.names[0]!r}: "
@@ -188,10 +187,8 @@ def pairs(path: Path, user: str | None, item: str | None, seen: Observations) ->
 def _named(table: Table, path: Path, what: str, name: str | None, place: int) -> int:
     """Which column holds the users, or the items."""
     if name is not None:
-        if name not in table.names:
-            raise UserError(f"There is no column {name!r} among {_listed(table)}.")
-        return table.names.index(name)
-    found = [j for j, other in enumerate(table.names) if role(other) == what]
+        return position(table, name)
+    found = with_role(table, what)
     if len(found) == 1:
         return found[0]
     if not found and len(table.names) == 2 and role(table.names[place]) is None:
@@ -199,48 +196,30 @@ def _named(table: Table, path: Path, what: str, name: str | None, place: int) ->
     number = "No column" if not found else "More than one column"
     raise UserError(
         f"{number} of {str(path)!r} is named like the {what}: say --{what} NAME. "
-        f"The columns are {_listed(table)}."
+        f"The columns are {shown_names(table.names)}."
     )
 
 
-def _listed(table: Table) -> str:
-    return ", ".join(shown(name) for name in table.names[:8]) + ", ..." * (len(table.names) > 8)
-
-
 def like(column: Any, ids: Ids) -> Any:
-    """A column of ids as the model's are: a file or a shell can not say whether 7 is a number.
+    """A list or column of ids as the model's are: no file and no shell says if 7 is a number.
 
     Text becomes the number that is spelt so, value by value: "007" and "x" stay what they are.
     """
     known = ids.values
-    texts = known.dtype == object and all(isinstance(id_, str) for id_ in known[:1000])
+    numbers = known.dtype != object
+    texts = not numbers and all(isinstance(id_, str) for id_ in known[:1000])
     if isinstance(column, list):  # of any text, also such as pyarrow cannot hold
-        spelt = _spelt(ids)
-        alike = [str(id_) if texts and id_ is not None else spelt.get(id_, id_) for id_ in column]
-        return np.fromiter(alike, dtype=object, count=len(alike))
+        spelt = {str(id_): id_ for id_ in ids} if numbers else {}
+        return [str(id_) if texts and id_ is not None else spelt.get(id_, id_) for id_ in column]
     import pyarrow as pa
 
-    distinct = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    is_text = pa.types.is_string(distinct) or pa.types.is_large_string(distinct)
-    if texts and not is_text:
-        return column.cast(pa.string())
-    if known.dtype != object and is_text:
-        spelt = _spelt(ids)
-        positions, words = distinct_of(column)
-        alike = [spelt.get(word, word) for word in words]
-        # a missing id is at -1, the last
-        return np.fromiter([*alike, None], dtype=object, count=len(alike) + 1)[positions]
-    return column
-
-
-def _spelt(ids: Ids) -> dict[str, Any]:
-    """Numbers by their spelling; nothing if the ids are no numbers."""
-    return {} if ids.values.dtype == object else {str(id_): id_ for id_ in ids}
-
-
-def listed(column: Any) -> list[Any]:
-    """What :func:`like` gives as a list."""
-    return list(column.tolist() if isinstance(column, np.ndarray) else column.to_pylist())
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    if not (numbers if is_text else texts):
+        return column
+    positions, words = distinct_of(column)
+    alike = [*like(words, ids), None]  # a missing id is at -1, the last
+    return np.fromiter(alike, dtype=object, count=len(alike))[positions]
 
 
 def one_like(id_: str, ids: Ids) -> Any:

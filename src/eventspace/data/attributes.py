@@ -13,7 +13,7 @@ from eventspace._base.printable import shown
 from eventspace._base.types import Floats
 from eventspace.data.column import value_array
 from eventspace.data.ids import Ids
-from eventspace.data.readers.roles import role
+from eventspace.data.readers.roles import with_role
 from eventspace.data.readers.tables import Table, table_of
 
 
@@ -72,8 +72,8 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
             )
         names = np.array([str(j) for j in range(values.shape[1])], dtype=object)
         return Attributes(names, values)
-    named = [j for j, name in enumerate(table.names) if role(name) in ("user", "item")]
-    j = named[0] if named else 0 if table.index is None else None
+    named = with_role(table, "user") + with_role(table, "item")
+    j = min(named) if named else 0 if table.index is None else None
     row_ids = Ids(table.index if j is None else table.ids(j))
     rows = ids.positions(row_ids.values)
     if (rows < 0).all():

@@ -57,17 +57,6 @@ class Repeats(NamedTuple):
     times: int
 
 
-def are_sorted(rows: Int32Array, columns: Int32Array) -> bool:
-    """Whether triples come by row, then by column."""
-    return bool(_are_sorted(rows, columns))
-
-
-def pointers(rows: Int32Array, n_rows: int) -> Int64Array:
-    """Where each row begins among entries in the order of their rows, and where the last ends."""
-    ptr: Int64Array = _pointers(rows, n_rows)
-    return ptr
-
-
 def group(
     keys: Int32Array, others: Int32Array, value: Float32Array, weight: Float32Array, n_rows: int
 ) -> Entries:
@@ -102,7 +91,8 @@ def merge_repeats(entries: Entries, *, mean: bool) -> Entries:
 
 
 @njit(cache=True, nogil=True)
-def _are_sorted(rows: Any, columns: Any) -> bool:
+def are_sorted(rows: Any, columns: Any) -> bool:
+    """Whether triples come by row, then by column."""
     for k in range(1, rows.size):
         if rows[k] < rows[k - 1] or (rows[k] == rows[k - 1] and columns[k] < columns[k - 1]):
             return False
@@ -110,7 +100,8 @@ def _are_sorted(rows: Any, columns: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _pointers(rows: Any, n_rows: int) -> Any:
+def pointers(rows: Any, n_rows: int) -> Any:
+    """Where each row begins among entries in the order of their rows, and where the last ends."""
     ptr = np.zeros(n_rows + 1, np.int64)
     for k in range(rows.size):
         ptr[rows[k] + 1] += 1
@@ -121,7 +112,7 @@ def _pointers(rows: Any, n_rows: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _group(keys: Any, others: Any, value: Any, weight: Any, n_rows: int) -> Any:
-    ptr = _pointers(keys, n_rows)
+    ptr = pointers(keys, n_rows)
     free = ptr[:-1].copy()
     index = np.empty_like(others)
     value_out = np.empty_like(value)
@@ -138,7 +129,7 @@ def _group(keys: Any, others: Any, value: Any, weight: Any, n_rows: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _transpose(ptr: Any, index: Any, value: Any, weight: Any, n_rows: int) -> Any:
-    ptr_out = _pointers(index, n_rows)
+    ptr_out = pointers(index, n_rows)
     free = ptr_out[:-1].copy()
     index_out = np.empty_like(index)
     value_out = np.empty_like(value)

@@ -217,10 +217,10 @@ def _factorize_arrow(column: Any) -> tuple[npt.NDArray[np.int32], Any]:
     whole = pa.types.is_integer(kind) and column.null_count == 0
     if whole or pa.types.is_floating(kind) or pa.types.is_nested(kind):
         return _factorize(plain_array(column))
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
     categorical = pa.types.is_dictionary(kind)
     encoded = column if categorical else column.dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.unify_dictionaries().combine_chunks()
     words, places = encoded.dictionary, encoded.indices
     if not categorical:
         return places.fill_null(-1).to_numpy().astype(np.int32, copy=False), words

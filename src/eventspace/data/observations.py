@@ -139,14 +139,8 @@ class Observations:
         what is not named here is found by the names people use, else by position. Successes and
         trials give the value successes / trials with the weight trials.
         """
-        given = {
-            "user": user,
-            "item": item,
-            "value": value,
-            "weight": weight,
-            "successes": successes,
-            "trials": trials,
-        }
+        given = {"user": user, "item": item, "value": value, "weight": weight}
+        given |= {"successes": successes, "trials": trials}
         named = {role: name for role, name in given.items() if name is not None}
         table = table_of(data, (user, item))
         if table is None:

@@ -9,8 +9,8 @@ import numpy as np
 from eventspace._base.errors import UserError
 from eventspace._base.foreign import SPARSE, is_a
 from eventspace.data.observations import Observations
-from eventspace.data.readers.roles import role
-from eventspace.data.readers.tables import Table, table_of
+from eventspace.data.readers.roles import with_role
+from eventspace.data.readers.tables import table_of
 
 
 class Pairs(NamedTuple):
@@ -40,20 +40,16 @@ def read_pairs(data: Any, known: Observations | None = None) -> Pairs | None:
             f"A {type(data).__name__} holds no pairs: pass (users, items) or a DataFrame with a "
             "column of users and one of items."
         )
-    roles = [role(name) for name in table.names]
-    if roles.count("user") == 1 and roles.count("item") == 1:
-        u, i = roles.index("user"), roles.index("item")
-        return _taken(table, u, i, known)
-    if len(table.names) == 2:
-        swapped = "item" in roles[:1] or "user" in roles[1:]
-        u, i = (1, 0) if swapped else (0, 1)
-        return _taken(table, u, i, known)
-    return None
-
-
-def _taken(table: Table, user: int, item: int, known: Observations | None) -> Pairs:
-    users, items = (known.user_ids, known.item_ids) if known else (None, None)
-    return Pairs(table.ids(user, users), table.ids(item, items))
+    of_users, of_items = with_role(table, "user"), with_role(table, "item")
+    if len(of_users) == len(of_items) == 1:
+        user, item = of_users[0], of_items[0]
+    elif len(table.names) == 2:
+        user, item = (1, 0) if 0 in of_items or 1 in of_users else (0, 1)
+    else:
+        return None
+    if known is None:
+        return Pairs(table.ids(user), table.ids(item))
+    return Pairs(table.ids(user, known.user_ids), table.ids(item, known.item_ids))
 
 
 def _broadcast(users: Any, items: Any) -> Pairs:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from contextlib import suppress
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,18 +21,12 @@ _BLOCK = 1 << 14
 
 def checked_option(scale: Any) -> ScaleOption:
     """The option as the rest of the library takes it, or an error that says what is allowed."""
-    if isinstance(scale, str):
-        if scale == "auto":
-            return "auto"
-        if scale == "max":
-            return "max"
-    else:
-        try:
-            lo, hi = (float(bound) for bound in scale)
-            if lo < hi and math.isfinite(hi - lo):
-                return lo, hi
-        except (TypeError, ValueError):
-            pass  # no pair, or not of numbers: what is wrong is said below
+    if isinstance(scale, str) and scale in ("auto", "max"):
+        return cast("ScaleOption", scale)
+    with suppress(TypeError, ValueError):  # no pair, or not of numbers: it is said below
+        lo, hi = (float(bound) for bound in scale)
+        if lo < hi and math.isfinite(hi - lo):
+            return lo, hi
     raise UserError(
         "is not a scale; allowed are 'auto', 'max' and a pair of finite numbers (lo, hi) with "
         "lo < hi.",

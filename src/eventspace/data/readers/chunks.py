@@ -25,92 +25,78 @@ class Chunk(NamedTuple):
     @property
     def memory(self) -> Any:
         """The same bytes as a buffer of pyarrow's."""
-        whole: Any = self.data.base
-        return whole.base.slice(0, self.data.size)
+        array: Any = self.data.base
+        return array.base.slice(self.data.ctypes.data - array.ctypes.data, self.data.size)
 
 
-class Chunks:
+class Text:
     """The text of a stream, of which the first row can be taken apart from the others."""
 
     def __init__(self, stream: Any, name: str) -> None:
+        self.name = name
         self._stream = stream
-        self._name = name
-        self._buffer = _allocated(CHUNK)
-        self._spare: Bytes | None = None
-        self._size = 0
+        self._coming = _allocated(0)
         self._ended = False
         self._line = 1
 
     def head(self, n: int) -> tuple[Bytes, bool]:
         """The next bytes, at least n of them or else all, and whether they are all."""
-        while self._buffer.size < n:
-            self._grow()
-        while self._size < n and not self._ended:
-            self._read()
-        return self._buffer[: self._size], self._ended
+        size = self._coming.size
+        if size < n and not self._ended:
+            buffer = _allocated(n)
+            buffer[:size] = self._coming
+            while size < n and not self._ended:
+                read = self._stream.readinto(buffer[size:].data)
+                size += read
+                self._ended = read == 0
+            self._coming = buffer[:size]
+        return self._coming, self._ended
 
     def skip(self, n: int) -> None:
         """Pass over these bytes of the head."""
-        self._line += lines_in(self._buffer, n)
-        rest = self._size - n
-        self._buffer[:rest] = self._buffer[n : self._size]
-        self._size = rest
+        self._line += lines_in(self._coming, n)
+        self._coming = self._coming[n:]
 
     def rows(self, delimiter: str) -> Generator[Chunk, None, None]:
-        """Chunk after chunk; each is void once the one after the next is asked for."""
-        while True:
-            while self._size < self._buffer.size and not self._ended:
-                self._read()
-            if not self._size:
-                return
-            found = self._cut(ord(delimiter))
+        """What comes, chunk after chunk."""
+        size = CHUNK
+        while (head := self.head(size))[0].size:
+            found = _whole_rows(*head, ord(delimiter))
             if found.opened >= 0:
                 raise self.unclosed(found.opened)
-            if not found.end:
-                self._grow()
-                continue
-            yield Chunk(self._buffer[: found.end], self._line, found.broken)
-            self._line += lines_in(self._buffer, found.end)
-            self._turn(found.end)
+            if found.end:
+                yield Chunk(head[0][: found.end], self._line, found.broken)
+                self.skip(found.end)
+            elif size >= LONGEST_ROW:
+                raise self.unreadable(f"line {self._line} is longer than {LONGEST_ROW >> 20} MB.")
+            else:
+                size *= 2
 
-    def _turn(self, n: int) -> None:
-        """Go on after n bytes in another buffer: these bytes are still being read."""
-        if self._spare is None or self._spare.size < self._buffer.size:
-            self._spare = _allocated(self._buffer.size)
-        self._size -= n
-        self._spare[: self._size] = self._buffer[n : n + self._size]
-        self._buffer, self._spare = self._spare, self._buffer
-
-    def _read(self) -> None:
-        n = self._stream.readinto(self._buffer[self._size :].data)
-        self._size += n
-        self._ended = n == 0
-
-    def _cut(self, delimiter: int) -> Rows:
-        """Where the last whole row ends; without quotes, that is the last line."""
-        data, size = self._buffer, self._size
-        if not quotes_in(data, size):
-            return Rows(last_line(data, size, self._ended), False, -1, False)
-        return Rows(*rows_in(data, size, delimiter, self._ended))
-
-    def _grow(self) -> None:
-        if self._buffer.size >= LONGEST_ROW:
-            raise UserError(
-                f"{self._name!r} cannot be read as a table: line {self._line} is longer than "
-                f"{LONGEST_ROW >> 20} MB."
-            )
-        buffer = _allocated(2 * self._buffer.size)
-        buffer[: self._size] = self._buffer[: self._size]
-        self._buffer = buffer
+    def unreadable(self, reason: str) -> UserError:
+        """The error that a text gets which is no table."""
+        return UserError(f"{self.name!r} cannot be read as a table: {reason}")
 
     def unclosed(self, opened: int) -> UserError:
         """The error that a quote at this place of the head gets, which no field ends with."""
-        line = self._line + lines_in(self._buffer, opened)
-        return UserError(
-            f"{self._name!r} cannot be read as a table: the quote that opens a field in line "
-            f"{line} is not closed where a field ends, or only after what looks like other rows. "
-            "Remove it or close it; within a field in quotes, a quote is written twice."
+        line = self._line + lines_in(self._coming, opened)
+        return self.unreadable(
+            f"the quote that opens a field in line {line} is not closed where a field ends, or "
+            "only after what looks like other rows. Remove it or close it; within a field in "
+            "quotes, a quote is written twice."
         )
+
+    def not_utf8(self) -> UserError:
+        """The error that another encoding gets."""
+        return UserError(
+            f"{self.name!r} is not text in UTF-8: a table is a CSV, TSV or Parquet file."
+        )
+
+
+def _whole_rows(data: Bytes, final: bool, delimiter: int) -> Rows:
+    """Where the last whole row ends; without quotes, that is the last line."""
+    if not quotes_in(data, data.size):
+        return Rows(last_line(data, data.size, final), False, -1, False)
+    return Rows(*rows_in(data, data.size, delimiter, final))
 
 
 def _allocated(size: int) -> Bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -10,10 +11,13 @@ from typing import Any, BinaryIO
 from eventspace._base.errors import UserError
 from eventspace._base.printable import printable
 from eventspace.data.readers.header import refuse_twice
-from eventspace.data.readers.parquet import read_parquet
-from eventspace.data.readers.streams import Unpacked, opened
+from eventspace.data.readers.streams import Stream, Unpacked, opened, refuse_excess
 from eventspace.data.readers.text import read_text
 
+_STEP = 1 << 20
+_NUMBER = 8  # bytes of a number in memory
+# What the names and the statistics in a footer may take, and of how many parts it may be
+_LIMITS = {"thrift_string_size_limit": 1 << 26, "thrift_container_size_limit": 1 << 23}
 _PARQUET = b"PAR1"
 _CODECS = {
     b"\x1f\x8b": "gzip",
@@ -54,3 +58,40 @@ def _read(source: Path | BinaryIO, name: str, ids: frozenset[str]) -> tuple[Any,
             if head.startswith(magic):
                 return read_text(Unpacked(stream, codec, name), name, ids, waits)
         return read_text(stream, name, ids, waits)
+
+
+def read_parquet(source: Path | Any, stream: Stream, name: str) -> Any:
+    """The table in a Parquet file or in a stream of one, as pyarrow's."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    # Arrow's threads see files and memory of its own: one that waited for Python, if only to let
+    # go of a buffer, while the interpreter ends would abort the process
+    if isinstance(source, Path):
+        held, size = pa.OSFile(os.fsencode(source)), source.stat().st_size
+    else:
+        whole = pa.BufferOutputStream()
+        while some := stream.read(_STEP):
+            whole.write(some)
+        buffer = whole.getvalue()
+        held, size = pa.BufferReader(buffer), buffer.size
+    with parquet.ParquetFile(held, **_LIMITS) as file:
+        metadata = file.metadata
+    refuse_excess(metadata.num_rows * metadata.num_columns * _NUMBER, size, name)
+    # a text that stands in a million rows is held once
+    texts = [
+        field.name
+        for field in metadata.schema.to_arrow_schema()
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+    ]
+    done, groups = 0, []
+    with parquet.ParquetFile(held, metadata=metadata, read_dictionary=texts, **_LIMITS) as file:
+        for k in range(file.num_row_groups):
+            groups.append(file.read_row_group(k))
+            refuse_excess(sum(group.nbytes for group in groups), size, name)
+            group = metadata.row_group(k)
+            done += sum(group.column(j).total_compressed_size for j in range(group.num_columns))
+            stream.tell_done(done)
+        table = pa.concat_tables(groups) if groups else file.read()
+    table.validate(full=True)  # what a damaged file says of offsets and texts is not yet looked at
+    return table

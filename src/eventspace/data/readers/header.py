@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
-from eventspace.data.readers.chunks import Chunks
+from eventspace.data.readers.chunks import Text
 from eventspace.data.readers.quotes import Row, row_from
 
 _DELIMITERS = "\t,;"
@@ -25,6 +25,7 @@ _OTHERS = {
     b"{": "JSON",
     b"[{": "JSON",
 }
+_NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 
 
 class Header(NamedTuple):
@@ -35,54 +36,47 @@ class Header(NamedTuple):
     size: int
 
 
-def read_header(text: Chunks, name: str) -> Header:
-    """The header of a text, which is then at its first row; ``name`` is the file's."""
-    data, _ = text.head(_HEAD)
-    start = data[:_HEAD].tobytes()
+def read_header(text: Text) -> Header:
+    """The header of a text, which is then at its first row."""
+    start = text.head(_HEAD)[0][:4].tobytes()
     for magic, what in _OTHERS.items():
         if start.startswith(magic):
-            raise UserError(f"{name!r} is {what}: a table is a CSV, TSV or Parquet file.")
+            raise UserError(f"{text.name!r} is {what}: a table is a CSV, TSV or Parquet file.")
     if start.startswith(_UTF16):
-        raise not_utf8(name)
+        raise text.not_utf8()
     if start.startswith(BOM):
         text.skip(len(BOM))
-    delimiter, size = _first_row(text)
-    line = text.head(size)[0][:size].tobytes()
+    delimiter, line = _first_row(text)
     try:
         first = line.decode().rstrip("\r\n")
     except UnicodeDecodeError:
-        raise not_utf8(name) from None
+        raise text.not_utf8() from None
     if "\0" in first:
-        raise not_utf8(name)
+        raise text.not_utf8()
     if not first.strip():
-        raise UserError(f"{name!r} is empty: its first line should name the columns.")
+        raise UserError(f"{text.name!r} is empty: its first line should name the columns.")
     fields = next(csv.reader([first], delimiter=delimiter))
     if len(fields) == 1:
-        raise UserError(f"{name!r} is not separated by commas, tabs or semicolons.")
-    names = _names(fields, name)
+        raise UserError(f"{text.name!r} is not separated by commas, tabs or semicolons.")
+    names = _names_instead(fields, text.name)
     if names is None:
-        text.skip(size)
+        text.skip(len(line))
         names = fields
-    refuse_twice(names, name)
-    return Header(delimiter, names, size)
+    refuse_twice(names, text.name)
+    return Header(delimiter, names, len(line))
 
 
 def refuse_twice(names: list[str], name: str) -> None:
     """Refuse a table, of the file ``name``, with two columns of one name."""
-    if len(set(names)) < len(names):
-        twice = next(column for column, times in Counter(names).items() if times > 1)
+    twice = next((column for column, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
         raise UserError(
             f"{name!r} has more than one column named {shown(twice)}: does it lack a line of names?"
         )
 
 
-def not_utf8(name: str) -> UserError:
-    """The error that a file in another encoding gets."""
-    return UserError(f"{name!r} is not text in UTF-8: a table is a CSV, TSV or Parquet file.")
-
-
-def _first_row(text: Chunks) -> tuple[str, int]:
-    """What separates the fields of the first row, and where it ends."""
+def _first_row(text: Text) -> tuple[str, bytes]:
+    """What separates the fields of the first row, and the row."""
     n = _HEAD
     while True:
         data, final = text.head(n)
@@ -90,21 +84,20 @@ def _first_row(text: Chunks) -> tuple[str, int]:
         delimiter = max(_DELIMITERS, key=lambda d: found[d].fields)
         row = found[delimiter]
         if row.end >= 0 and not row.amiss:
-            return delimiter, row.end
+            return delimiter, data[: row.end].tobytes()
         if final or row.amiss:
             raise text.unclosed(row.opened)
         n = 4 * data.size
 
 
-def _names(fields: list[str], name: str) -> list[str] | None:
+def _names_instead(fields: list[str], name: str) -> list[str] | None:
     """Names for the columns if the first line is a row already, else None.
 
     It is one if it has three or four fields, and all of them are numbers, or if of three the last
     alone is. More whole numbers may well be the items of a wide table; fractions are hardly
     anyone's names.
     """
-    number = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
-    numbers = [bool(number.fullmatch(field)) for field in fields]
+    numbers = [bool(_NUMBER.fullmatch(field)) for field in fields]
     long = len(fields) in (3, 4)
     if long and all(numbers):
         return [f"column {j}" for j in range(1, len(fields) + 1)]

@@ -54,10 +54,24 @@ def role(name: Hashable) -> str | None:
     return _ROLE.get(word) or (stem if stem in ("user", "item") else None)
 
 
-def listed(names: Iterable[Hashable]) -> str:
+def with_role(table: Table, wanted: str) -> list[int]:
+    """The columns that are named for a role."""
+    return [j for j, name in enumerate(table.names) if role(name) == wanted]
+
+
+def position(table: Table, name: Hashable) -> int:
+    """The column of this name."""
+    positions = [j for j, other in enumerate(table.names) if other == name]
+    if len(positions) != 1:
+        number = "no column" if not positions else "more than one column"
+        raise UserError(f"There is {number} {shown(name)} among {shown_names(table.names)}.")
+    return positions[0]
+
+
+def shown_names(names: Iterable[Hashable]) -> str:
     """The names of columns, for messages; the first of them where they are many."""
-    shown_names = [shown(name) for name in names]
-    return ", ".join(shown_names if len(shown_names) <= 8 else [*shown_names[:7], "..."])
+    texts = [shown(name) for name in names]
+    return ", ".join(texts if len(texts) <= 8 else [*texts[:7], "..."])
 
 
 def long_roles(table: Table) -> Roles | None:
@@ -100,7 +114,7 @@ def assign(table: Table, given: Mapping[str, Hashable]) -> Roles:
 
 
 def _named(table: Table, given: Mapping[str, Hashable]) -> Roles:
-    roles = {r: _position(table, name) for r, name in given.items()}
+    roles = {r: position(table, name) for r, name in given.items()}
     settled = set(given)
     if "value" in given:
         settled |= {"successes", "trials"}
@@ -120,7 +134,7 @@ def _named(table: Table, given: Mapping[str, Hashable]) -> Roles:
     counts = [r for r in ("successes", "trials") if r in roles]
     for r in ("value", "weight"):
         if counts and r in roles:
-            names = listed(table.names[roles[c]] for c in (r, *counts))
+            names = shown_names(table.names[roles[c]] for c in (r, *counts))
             raise ColumnsError(
                 f"Columns {names} say twice what the {r} is:",
                 remedy="give Observations.from_long a value and perhaps a weight, or else "
@@ -203,24 +217,21 @@ def _numbers(table: Table, j: int) -> Floats:
 def user_column(table: Table, user: Hashable | None) -> int | None:
     """The column of the users in a wide table: by name, else the first if it is text or times."""
     if user is not None:
-        if user not in table.names:
-            raise UserError(f"There is no column {shown(user)}.")
-        return table.names.index(user)
-    roles = [role(name) for name in table.names]
-    for r in ("user", "index"):
-        if roles.count(r) > 1:
+        return position(table, user)
+    for named in (with_role(table, "user"), with_role(table, "index")):
+        if len(named) > 1:
             raise UserError(
-                f"Columns {shown(table.names[roles.index(r)])} and more are named like the user:",
+                f"Columns {shown(table.names[named[0]])} and more are named like the user:",
                 remedy="say which with Observations.from_wide(data, user=...).",
                 shell="say which with --user NAME.",
             )
-        if r in roles:
-            return roles.index(r)
+        if named:
+            return named[0]
     if table.index is not None or not table.names:
         return None
     if column_kind(table.column(0)) not in ("other", "time"):
         return None
-    if roles[0] == "item":
+    if role(table.names[0]) == "item":
         raise UserError(
             f"Column {shown(table.names[0])} is named like an item, but a wide table has a row for "
             "each user and a column for each item: transpose it."
@@ -228,19 +239,11 @@ def user_column(table: Table, user: Hashable | None) -> int | None:
     return 0
 
 
-def _position(table: Table, name: Hashable) -> int:
-    positions = [j for j, other in enumerate(table.names) if other == name]
-    if len(positions) != 1:
-        number = "no column" if not positions else "more than one column"
-        raise UserError(f"There is {number} {shown(name)} among {listed(table.names)}.")
-    return positions[0]
-
-
 def _ambiguous(table: Table) -> ColumnsError:
     needed = ["user", "item", "value"]
     return ColumnsError(
-        f"A table of columns {listed(table.names)} could be long (user, item, value) or wide (a "
-        "row a user, a column an item):",
+        f"A table of columns {shown_names(table.names)} could be long (user, item, value) or wide "
+        "(a row a user, a column an item):",
         remedy=f"say which with {_from_long(needed)}, with weight=... if it has one, or "
         "Observations.from_wide(data).",
         shell=f"say which with {_options(needed)}, --weight NAME if it has one, or say --wide.",
@@ -249,7 +252,7 @@ def _ambiguous(table: Table) -> ColumnsError:
 
 def _missing(table: Table, missing: set[str]) -> ColumnsError:
     order: list[str] = [r for r in ("user", "item", "value", "successes", "trials") if r in missing]
-    to_name = f"the columns are {listed(table.names)}. For a long table, name it:"
+    to_name = f"the columns are {shown_names(table.names)}. For a long table, name it:"
     wide = "for a wide one (a row a user, a column an item)"
     return ColumnsError(
         f"No column is named like the {' or the '.join(order)}:",

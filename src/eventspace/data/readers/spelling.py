@@ -34,48 +34,38 @@ class SpeltColumn:
 
     def add(self, texts: Any) -> None:
         """Append a chunked array of strings, empty where a field is."""
+        blocks = texts.chunks
         if self._texts is None:
-            integers = [as_integers(block) for block in texts.chunks]
+            integers = [as_integers(block) for block in blocks]
             if all(block is not None for block in integers):
                 self._integers += integers
                 return
-            self._texts = []
-            for block in self._integers:
-                self._texts.append(self._held(_spelt(block)))
-            self._integers = []
-        for block in texts.chunks:
-            self._texts.append(self._held(block))
+            blocks = [block.cast("string") for block in self._integers] + blocks
+            self._integers, self._texts = [], []
+        self._texts += [self._held(block) for block in blocks]
 
     def _held(self, block: Any) -> Any:
         """Texts with each held once, unless they hardly repeat themselves."""
-        import pyarrow as pa
-
         if self._repeats and len(block) >= _SAMPLE:
-            sample = block.slice(0, _SAMPLE)
-            self._repeats = len(sample.unique()) < _SAMPLE // 2
-        return block.dictionary_encode() if self._repeats else block.cast(pa.string())
+            self._repeats = len(block.slice(0, _SAMPLE).unique()) < _SAMPLE // 2
+        block = with_missing(block)
+        return block.dictionary_encode() if self._repeats else block
 
     def column(self) -> Any:
         """The column: integers, or strings, as a dictionary where they repeat themselves."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         if self._texts is None:
             return pa.chunked_array(self._integers, pa.int64())
-        if self._repeats:
-            column = pa.chunked_array(self._texts).unify_dictionaries()
-            distinct = column.chunk(0).dictionary
-        else:
-            texts = (
-                block.cast(pa.string()) if pa.types.is_dictionary(block.type) else block
-                for block in self._texts
-            )
-            distinct = column = _with_missing(pa.chunked_array(texts, pa.string()))
-        integers = _trimmed(distinct)
         if not self._repeats:
+            column = pa.chunked_array([block.cast("string") for block in self._texts])
+            integers = _trimmed(pc.fill_null(column, ""))
             return column if integers is None else integers
-        if integers is not None:
-            return _looked_up(column, integers)
-        return _dictionary(column, _with_missing(distinct))
+        column = pa.chunked_array(self._texts).unify_dictionaries()
+        words = [column.chunk(0).dictionary, *([[""]] if column.null_count else [])]
+        integers = _trimmed(pa.chunked_array(words, pa.string()))
+        return column if integers is None else _looked_up(column, integers)
 
 
 def as_integers(texts: Any) -> Any | None:
@@ -131,33 +121,21 @@ def _parse(
     return n_missing
 
 
-def _spelt(integers: Any) -> Any:
+def _trimmed(texts: Any) -> Any | None:
+    """Texts as integers if they are so but for blanks around, and no two become one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.fill_null(integers.cast(pa.string()), "")
-
-
-def _trimmed(distinct: Any) -> Any | None:
-    """Distinct strings as integers if they are so but for blanks around, and all stay distinct."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    trimmed = pc.fill_null(pc.utf8_trim(distinct, _BLANKS), "")
-    blocks = trimmed.chunks if isinstance(trimmed, pa.ChunkedArray) else [trimmed]
-    integers = []
-    for block in blocks:
-        found = as_integers(block)
-        if found is None:
-            return None
-        integers.append(found)
-    if pc.count_distinct(trimmed).as_py() < pc.count_distinct(pc.fill_null(distinct, "")).as_py():
+    trimmed = pc.utf8_trim(texts, _BLANKS)
+    integers = [as_integers(block) for block in trimmed.chunks]
+    if any(block is None for block in integers):
         return None
-    joined = pa.chunked_array(integers, pa.int64())
-    return joined if isinstance(trimmed, pa.ChunkedArray) else joined.combine_chunks()
+    if pc.count_distinct(trimmed).as_py() < pc.count_distinct(texts).as_py():
+        return None
+    return pa.chunked_array(integers, pa.int64())
 
 
-def _with_missing(texts: Any) -> Any:
+def with_missing(texts: Any) -> Any:
     """An empty field is missing; "NA" may well be someone's name."""
     import pyarrow.compute as pc
 
@@ -165,27 +143,12 @@ def _with_missing(texts: Any) -> Any:
     return pc.if_else(empty, None, texts) if pc.any(empty).as_py() else texts
 
 
-def _dictionary(column: Any, distinct: Any) -> Any:
-    """A dictionary column with these words in their places; rows of a missing one are missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    blocks = []
-    missing = pc.index(pc.is_null(distinct), True).as_py()
-    for block in column.chunks:
-        indices = block.indices
-        if missing >= 0:
-            indices = pc.if_else(pc.equal(indices, missing), None, indices)
-        blocks.append(pa.DictionaryArray.from_arrays(indices, distinct))
-    return pa.chunked_array(blocks)
-
-
 def _looked_up(column: Any, values: Any) -> Any:
     """What ``values`` holds at the places of a dictionary column."""
     import pyarrow as pa
 
-    blocks = [values.take(block.indices) for block in column.chunks]
-    return pa.chunked_array(blocks, values.type)
+    values = values.combine_chunks()
+    return pa.chunked_array([values.take(block.indices) for block in column.chunks], values.type)
 
 
 def values_of(column: Any) -> Any:
@@ -193,11 +156,9 @@ def values_of(column: Any) -> Any:
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
 
-    encoded = pa.types.is_dictionary(column.type)
-    if isinstance(column, pa.Array):
-        column = pa.chunked_array([column])
     if not column.num_chunks:
         return column
+    encoded = pa.types.is_dictionary(column.type)
     texts = column.chunk(0).dictionary if encoded else column
     file = pa.BufferOutputStream()
     arrow_csv.write_csv(
@@ -210,4 +171,4 @@ def values_of(column: Any) -> Any:
     ).column("text")
     if pa.types.is_string(values.type):
         return column
-    return _looked_up(column, values.combine_chunks()) if encoded else values
+    return _looked_up(column, values) if encoded else values

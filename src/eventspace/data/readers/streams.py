@@ -72,7 +72,7 @@ class Stream(io.RawIOBase):
         self._update(done >> _MB, "")
 
 
-class Unpacked(io.RawIOBase):
+class Unpacked:
     """What a stream of compressed bytes unpacks to, refused where it is out of all proportion."""
 
     def __init__(self, packed: Stream, codec: str, name: str) -> None:
@@ -83,10 +83,6 @@ class Unpacked(io.RawIOBase):
         # read by the thread that asks for it: none of Arrow's own ever waits for Python
         self._stream = pa.CompressedInputStream(pa.PythonFile(packed, mode="r"), codec)
         self._done = 0
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
 
     def readinto(self, buffer: Any) -> int:
         """Unpack as many bytes as there are at hand, at most the buffer's size."""

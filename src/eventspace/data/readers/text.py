@@ -7,11 +7,11 @@ from contextlib import closing
 from typing import Any
 
 from eventspace._base.errors import UserError
-from eventspace.data.readers.chunks import Chunk, Chunks, ahead
-from eventspace.data.readers.header import BOM, Header, not_utf8, read_header
+from eventspace.data.readers.chunks import Chunk, Text, ahead
+from eventspace.data.readers.header import BOM, Header, read_header
 from eventspace.data.readers.quotes import lines_in, uneven_row
 from eventspace.data.readers.roles import FEW, role
-from eventspace.data.readers.spelling import SpeltColumn
+from eventspace.data.readers.spelling import SpeltColumn, with_missing
 
 _BLOCK = 1 << 22  # bytes that a thread of pyarrow's takes at a time
 _SHOWN = 60  # letters of a row in a message
@@ -28,9 +28,9 @@ def read_text(
     """
     import pyarrow as pa
 
-    text = Chunks(stream, name)
-    header = read_header(text, name)
-    spelt = {n: SpeltColumn() for n in _id_columns(header.names, ids)}
+    text = Text(stream, name)
+    header = read_header(text)
+    spelt = {n: SpeltColumn() for n in header.names if n in ids or _may_be_ids(n, header.names)}
     values: dict[str, list[Any]] = {n: [] for n in header.names if n not in spelt}
     types = dict.fromkeys(spelt, pa.string())
     rows = text.rows(header.delimiter)
@@ -40,7 +40,7 @@ def read_text(
         ThreadPoolExecutor(max(1, min(len(spelt), 4))) as pool,
     ):
         for chunk in chunks:
-            parsed = _parsed(chunk, header, types, name)
+            parsed = _parsed(chunk, header, types, text)
             for task in tasks:
                 task.result()
             tasks = [pool.submit(column.add, parsed.column(n)) for n, column in spelt.items()]
@@ -56,21 +56,15 @@ def read_text(
     return pa.table(columns), texts
 
 
-def _id_columns(names: list[str], ids: frozenset[str]) -> list[str]:
-    """The columns that may hold ids; in a wide table, one of users or the first."""
-    found = []
-    for j, name in enumerate(names):
-        taken_for = role(name)
-        if len(names) <= FEW:
-            wanted = taken_for in ("user", "item", "index", None)
-        else:
-            wanted = taken_for in ("user", "item", "index") or j == 0
-        if wanted or name in ids:
-            found.append(name)
-    return found
+def _may_be_ids(name: str, names: list[str]) -> bool:
+    """Whether a column may hold ids; in a wide table, that is one of users or the first."""
+    taken_for, few = role(name), len(names) <= FEW
+    if taken_for in ("user", "item", "index"):
+        return True
+    return taken_for is None if few else name == names[0]
 
 
-def _parsed(chunk: Chunk, header: Header, types: dict[str, Any], name: str) -> Any:
+def _parsed(chunk: Chunk, header: Header, types: dict[str, Any], text: Text) -> Any:
     """The rows of a chunk as a table of pyarrow's."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
@@ -99,14 +93,14 @@ def _parsed(chunk: Chunk, header: Header, types: dict[str, Any], name: str) -> A
                 block = chunk.data.size + 1
                 continue
             if "UTF8" in str(error):
-                raise not_utf8(name) from error
-            raise _uneven(chunk, header, name) or error from error
+                raise text.not_utf8() from error
+            raise _uneven(chunk, header, text) or error from error
     if any(pa.types.is_binary(column.type) for column in table.columns):
-        raise not_utf8(name)
+        raise text.not_utf8()
     return table
 
 
-def _uneven(chunk: Chunk, header: Header, name: str) -> UserError | None:
+def _uneven(chunk: Chunk, header: Header, text: Text) -> UserError | None:
     """The error that a row with too few or too many fields gets, if there is one."""
     data, n = chunk.data, len(header.names)
     start, end, fields = uneven_row(data, data.size, ord(header.delimiter), n)
@@ -115,29 +109,23 @@ def _uneven(chunk: Chunk, header: Header, name: str) -> UserError | None:
     row = data[start : min(end, start + 4 * _SHOWN)].tobytes().decode(errors="replace")
     row = row.rstrip("\r\n")
     shown = repr(row if len(row) <= _SHOWN else row[:_SHOWN] + "...")
-    return UserError(
-        f"{name!r} cannot be read as a table: line {chunk.line + lines_in(data, start)} has "
-        f"{fields} field{'s' * (fields != 1)} and the first line {n}: {shown}."
+    return text.unreadable(
+        f"line {chunk.line + lines_in(data, start)} has {fields} field{'s' * (fields != 1)} and "
+        f"the first line {n}: {shown}."
     )
 
 
 def _joined(parts: list[Any]) -> Any:
     """The parts of a column of values as one, of the type that pyarrow gives to the whole."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    if not parts:
-        return pa.chunked_array([], pa.null())
     kinds = {part.type for part in parts} - {pa.null()}
-    kind = kinds.pop() if len(kinds) == 1 else pa.null() if not kinds else _common(parts, kinds)
+    kind = kinds.pop() if len(kinds) == 1 else _common(parts, kinds) if kinds else pa.null()
     # integers may be rounded: these are values
     safe = kind != pa.float64()
     blocks = [block for part in parts for block in part.cast(kind, safe=safe).chunks]
     column = pa.chunked_array(blocks, kind)
-    # an empty field is missing; "NA" may well be someone's name
-    if pa.types.is_string(kind) and pc.any(pc.equal(column, "")).as_py():
-        column = pc.if_else(pc.equal(column, ""), None, column)
-    return column
+    return with_missing(column) if pa.types.is_string(kind) else column
 
 
 def _common(parts: list[Any], kinds: set[Any]) -> Any:
