@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from benchmarks import data
 from benchmarks.timing import machine, table
 from eventspace import KolmogorovModel, Observations
-from eventspace.rules.evidence import deviations
-from eventspace.rules.measures import SHRINKAGE
+from eventspace.data.deviations import deviations
+from eventspace.logic.space import SHRINKAGE
 from reproduction import movielens
 
 Floats = NDArray[np.float64]

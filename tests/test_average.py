@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior, Observations
 from eventspace._base.codes import inside, pack
 from eventspace.fitting import descent
+from tests.planted import chances, long, wide
 
 MAKERS = {
     "ensemble": lambda: KolmogorovEnsemble(8, n_models=10, random_state=0),
@@ -23,22 +24,14 @@ MAKERS = {
 def stars() -> pd.DataFrame:
     """A planted model with noise, users x items; a third is missing."""
     rng = np.random.default_rng(3)
-    chance = rng.dirichlet(np.full(4, 0.5), 120) @ (rng.random((60, 4)) < 0.5).T
+    chance = chances(rng, 120, 60, 4, concentration=0.5)
     table = np.clip(1.8 + 2.4 * chance + rng.normal(0, 0.3, chance.shape), 1, 5)
     table[rng.random(table.shape) < 0.35] = np.nan
-    users, items = [f"u{u}" for u in range(120)], [f"i{i}" for i in range(60)]
-    return pd.DataFrame(table, index=users, columns=items)
+    return wide(table)
 
 
 def seen(stars: pd.DataFrame) -> Observations:
     return Observations.from_wide(stars, scale=(1, 5))
-
-
-def long(stars: pd.DataFrame) -> pd.DataFrame:
-    found = (
-        stars.rename_axis("user").reset_index().melt("user", var_name="item", value_name="rating")
-    )
-    return found.dropna()
 
 
 @pytest.fixture(scope="module", params=MAKERS)
@@ -57,6 +50,23 @@ def test_it_is_the_mean_of_its_samples(average) -> None:
     assert_allclose(average.pmf_.sum(axis=1), 1)
     u, i, p = average.observations_.coo()
     assert average.error_ == pytest.approx(np.square(mean[u, i] - p).sum())
+
+
+@pytest.mark.parametrize("kind", [*MAKERS, "model"])
+def test_rows_are_scored_by_what_is_predicted_of_them(kind, stars) -> None:
+    """Also where an item was not rated: score and predict ask the same question."""
+    table = stars.to_numpy().copy()
+    table[:, 7] = np.nan
+    model = KolmogorovModel(4, random_state=0) if kind == "model" else MAKERS[kind]()
+    model.fit(Observations.from_wide(table, scale=(1, 5)))
+    later = stars.to_numpy()
+    known = ~np.isnan(later)
+    truth, predicted = (later[known] - 1) / 4, model.predict(later)[known]
+    explained = 1 - np.square(predicted - truth).sum() / np.square(truth - truth.mean()).sum()
+    assert model.score(later) == pytest.approx(explained, abs=1e-6)
+    held = model.predict(later)[:, 7]
+    silent = model.indicator_mean_ if kind != "posterior" else model.indicators_[7]
+    assert_allclose(held, model.transform(later) @ silent)
 
 
 def test_new_rows_are_rebuilt_from_themselves(average, stars) -> None:
@@ -304,5 +314,5 @@ def test_the_spread_of_the_population_is_in_the_interval_of_unknown_ids(average)
     over = [p[:, u, 2], p[:, 3][:, i], p[:, u][:, :, i]]
     np.testing.assert_allclose(found["mean"], [part.mean() for part in over])
     variance = np.array([part.var() for part in over])
-    variance += average._left_open(np.array([-1, 3, -1]))
+    variance += np.append(average.left_open_, average.left_open_[u].mean())[[-1, 3, -1]]
     np.testing.assert_allclose(found["std"], np.sqrt(variance))

@@ -58,7 +58,7 @@ def load(path):
     {open}
     import slow_module
     raise ValueError("a wrong answer: the module has not loaded")
-inputs.load_any = load
+inputs.load = load
 main()
 """
 MODULE = """
@@ -213,7 +213,7 @@ class Deleted:
 def load(path):
     Deleted()
     wait()
-inputs.load_any = load
+inputs.load = load
 main()
 """
     assert ended(started(code, "info", place / "m")) == (130, NOTHING)
@@ -238,7 +238,7 @@ def test_what_follows_a_signal_comes_of_it(place, capsys, monkeypatch) -> None:
         monkeypatch.setattr(interrupts, "_seen", signal.SIGTERM)
         raise error
 
-    monkeypatch.setattr("eventspace.cli.inputs.load_any", load)
+    monkeypatch.setattr("eventspace.cli.inputs.load", load)
     error: Exception = RuntimeError("half a module")
     assert in_process(["info", place / "m"], capsys, code=143).err == NOTHING
     error = OSError(28, "No space left on device", "m")

@@ -387,6 +387,11 @@ def test_known_ids_keep_their_positions(as_observations: bool) -> None:
         merged.merged(new)
 
 
+def test_known_ids_come_once() -> None:
+    with pytest.raises(ValueError, match="users holds an id twice"):
+        Observations.of(np.eye(2), users=[0, 0])
+
+
 def test_merged_with_weights() -> None:
     known = Observations.of((["a"], ["x"], [0.5]))
     new = Observations.of((["b"], ["x"], [1.0], [3.0]), users=known.user_ids, items=known.item_ids)

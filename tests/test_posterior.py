@@ -14,6 +14,8 @@ from eventspace.fitting import descent
 from eventspace.sampling import sampler
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.diagnostics import effective_size, split_rhat
+from eventspace.sampling.sampler import Sampler
+from tests.planted import noisy_stars
 
 QUICK = {"n_events": 8, "n_chains": 2, "n_warmup": 20, "n_draws": 24, "n_samples": 12}
 
@@ -21,19 +23,7 @@ QUICK = {"n_events": 8, "n_chains": 2, "n_warmup": 20, "n_draws": 24, "n_samples
 @pytest.fixture(scope="module")
 def noisy() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Stars from a planted model with noise: (train, test)."""
-    rng = np.random.default_rng(2)
-    theta = rng.dirichlet(np.full(4, 0.5), 150)
-    psi = rng.random((60, 4)) < 0.5
-    stars = np.clip(1.8 + 2.4 * (theta @ psi.T) + rng.normal(0, 0.4, (150, 60)), 1, 5)
-    frame = pd.DataFrame(
-        {
-            "user": np.repeat([f"u{u}" for u in range(150)], 60),
-            "item": np.tile([f"i{i}" for i in range(60)], 150),
-            "rating": stars.ravel(),
-        }
-    )
-    part = rng.random(len(frame))
-    return frame[part < 0.25], frame[(part >= 0.25) & (part < 0.4)]
+    return noisy_stars()
 
 
 @pytest.fixture(scope="module")
@@ -353,13 +343,13 @@ def test_chains_start_from_descents_down_the_penalties(noisy, monkeypatch) -> No
 def test_what_is_learnt_along_is_the_mean_of_the_kept_draws(noisy, monkeypatch) -> None:
     kept = []
     table = Observations.from_long(noisy[0], scale=(1, 5))
-    original = KolmogorovPosterior._keep
+    original = Sampler.sample
 
-    def spied(self, observations, chains, samples):
-        kept.extend(chains)
-        original(self, observations, chains, samples)
+    def spied(*arguments):
+        kept.extend(original(*arguments))
+        return kept
 
-    monkeypatch.setattr(KolmogorovPosterior, "_keep", spied)
+    monkeypatch.setattr(Sampler, "sample", spied)
     model = KolmogorovPosterior(**QUICK, random_state=0).fit(table)
     drawn = np.array([laws for chain in kept for laws in chain.laws])
     found = model.concentration_, model.user_spread_**2, model.item_spread_**2

@@ -21,9 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eventspace import Observations
+from eventspace._base.errors import UserError
 from eventspace.data.readers import chunks, header
 from eventspace.data.readers.files import read_arrow
-from eventspace.data.readers.frames import read_table
+from eventspace.data.readers.tables import read_table
 from tests.command import COMMAND, piped
 
 MB = 1 << 20
@@ -251,7 +252,7 @@ def test_a_damaged_name_in_a_parquet_file(tmp_path: Path) -> None:
         ValueError, match=r"damaged\.parquet' cannot be read as a table: "
     ) as raised:
         Observations.of(path)
-    assert type(raised.value) is ValueError
+    assert type(raised.value) is UserError
     assert "\n" not in str(raised.value)
 
 
@@ -271,7 +272,7 @@ def test_damaged_parquet_files_get_one_answer() -> None:
         for place in rng.integers(4, len(damaged), 3):
             damaged[place] = rng.integers(0, 256)
         refused = refusal(bytes(damaged))
-        assert refused is None or type(refused) is ValueError
+        assert refused is None or type(refused) is UserError
         assert str(refused).isprintable()
 
 

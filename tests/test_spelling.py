@@ -19,8 +19,8 @@ from eventspace.cli.inputs import like, listed
 from eventspace.data.attributes import read_attributes
 from eventspace.data.ids import Ids, number
 from eventspace.data.pairs import read_pairs
-from eventspace.data.readers.frames import read_table
 from eventspace.data.readers.spelling import SpeltColumn, as_integers, values_of
+from eventspace.data.readers.tables import read_table
 from tests.command import in_process, written
 
 PAIRS = [

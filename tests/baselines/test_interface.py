@@ -47,18 +47,13 @@ def test_public_names() -> None:
         _ = baselines.nothing
     common = {
         "fit",
-        "indicator_mean_",
-        "indicators_",
         "inverse_transform",
-        "item_ids_",
-        "pmf_mean_",
         "predict",
         "recommend",
         "score",
         "transform",
-        "user_ids_",
     }
-    more = {"ItemKMeans": {"labels_"}}
+    more = {"ItemKMeans": {"labels_"}, "BinaryFactorization": {"codes_"}}
     for kind in map(type, EVERY):
         own = {name for name in public(kind) if name in _declared(kind)}
         assert own == common | more.get(kind.__name__, set())

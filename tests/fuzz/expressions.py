@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace import KolmogorovModel
-from eventspace.cli.mistakes import is_raised
+from eventspace._base.errors import UserError
 from tests.fuzz.judge import (
     LONGEST,
     TOLERANCE,
@@ -149,7 +149,7 @@ class ExpressionTarget:
         try:
             event = self.model.query(text)
         except Exception as error:
-            if not (isinstance(error, ValueError) and is_raised(error)):
+            if not isinstance(error, UserError):
                 return answer(error, None)
             # what is wrong, the expression, and a caret below the place
             if flaw := flaw_of(str(error), None, lines=3):

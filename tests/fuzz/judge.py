@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import eventspace
-from eventspace.cli.mistakes import is_raised
+from eventspace._base.errors import UserError
 
 TOLERANCE = 1e-6
 LONGEST = 2000  # characters of an answer
@@ -110,8 +110,8 @@ def answer(error: Exception, name: str | None) -> Verdict:
     if beyond := index_error_of_kernel(error):
         where = f"a kernel reads or writes beyond an array: {place_of(beyond)}"
         return Verdict(Kind.LOADING, where, described(error))
-    own = isinstance(error, (ValueError, FileNotFoundError, IsADirectoryError)) and is_raised(error)
-    if not own:
+    ours = isinstance(error, (FileNotFoundError, IsADirectoryError)) and error.errno is None
+    if not isinstance(error, UserError) and not ours:
         return Verdict(Kind.LOADING, place_of(error), described(error))
     if flaw := flaw_of(str(error), name):
         return Verdict(Kind.WORDS, f"{flaw}: {place_of(error)}", ascii(str(error)[:LONGEST]))

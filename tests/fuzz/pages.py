@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eventspace import KolmogorovModel
-from eventspace.cli.mistakes import is_raised
+from eventspace._base.errors import UserError
 from eventspace.report.budget import name_of
 from tests.fuzz.judge import (
     Case,
@@ -108,7 +108,7 @@ class PageTarget:
         except NonsenseError as error:
             return Verdict(Kind.NONSENSE, re.sub(r"\d+", "#", str(error)), str(error))
         except Exception as error:
-            if isinstance(error, ValueError) and is_raised(error):
+            if isinstance(error, UserError):
                 return answer(error, None)
             return Verdict(Kind.LATER, place_of(error), described(error))
         return Verdict(Kind.USABLE)

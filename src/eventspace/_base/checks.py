@@ -12,29 +12,28 @@ from eventspace._base.errors import UserError
 def check_choice(name: str, value: Any, allowed: Any) -> None:
     """Refuse a value that is none of the allowed ones."""
     if not any(value is choice or value == choice for choice in allowed):
-        raise UserError(
-            f"{name}={value!r} is unknown; allowed are {', '.join(map(repr, allowed))}."
-        )
+        choices = ", ".join(map(repr, allowed))
+        raise UserError(f"is unknown; allowed are {choices}.", parameter=name, value=value)
 
 
 def check_whole(name: str, value: Any, least: int, most: float = math.inf) -> None:
     """Refuse what is no whole number from ``least`` to ``most``."""
     if not is_whole(value) or not least <= value <= most:
         allowed = f"from {least} to {most}" if most < math.inf else f"of at least {least}"
-        raise UserError(f"{name}={value!r} must be a whole number {allowed}.")
+        raise UserError(f"must be a whole number {allowed}.", parameter=name, value=value)
 
 
 def check_number(name: str, value: Any) -> None:
     """Refuse what is no finite number from zero up."""
     if not is_real(value) or not 0 <= value < math.inf:
-        raise UserError(f"{name}={value!r} must be a finite number of at least 0.")
+        raise UserError("must be a finite number of at least 0.", parameter=name, value=value)
 
 
 def check_share(name: str, value: Any) -> None:
     """Refuse what is no number from zero to one."""
     check_number(name, value)
     if value > 1:
-        raise UserError(f"{name}={value!r} is a probability: at most 1.")
+        raise UserError("is a probability: at most 1.", parameter=name, value=value)
 
 
 def is_whole(value: Any) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class UserError(ValueError):
-    """What was wrong with what the caller gave; as text, "where: what remedy".
+    """What was wrong with what the caller gave.
 
-    ``remedy`` is what Python offers, ``shell`` what the command line does instead, if that is
-    something else. ``parameter`` names the argument that was wrong, if it was one.
+    As text it is "where: parameter=value what remedy", each part only if there is one. ``where``
+    names a file or a place. ``parameter`` is the argument that was wrong, and ``value`` what it
+    was, ``...`` if that is not shown. ``remedy`` is what Python offers, ``shell`` what the command
+    line offers, None if that is the same.
     """
 
     def __init__(
@@ -15,14 +19,27 @@ class UserError(ValueError):
         what: str,
         *,
         where: str = "",
+        parameter: str = "",
+        value: Any = ...,
         remedy: str = "",
         shell: str | None = None,
-        parameter: str | None = None,
     ) -> None:
-        self.what, self.where, self.remedy = what, where, remedy
-        self.shell, self.parameter = shell, parameter
-        said = f"{what} {remedy}".strip()
-        super().__init__(f"{where}: {said}" if where else said)
+        super().__init__(what)
+        self.what, self.where, self.remedy, self.shell = what, where, remedy, shell
+        self.parameter, self.value = parameter, value
+
+    def __str__(self) -> str:
+        return self.worded(self.setting, self.remedy)
+
+    @property
+    def setting(self) -> str:
+        """The parameter as Python sets it."""
+        return self.parameter if self.value is ... else f"{self.parameter}={self.value!r}"
+
+    def worded(self, setting: str, remedy: str) -> str:
+        """The error as text, with these words for the setting and for the remedy."""
+        said = " ".join(part for part in (setting, self.what, remedy) if part)
+        return f"{self.where}: {said}" if self.where else said
 
 
 class UserTypeError(UserError, TypeError):

@@ -68,13 +68,13 @@ class BiasModel(Holder):
         sums = np.bincount(rows, rest, n_rows)
         return np.asarray(np.divide(sums, total, out=np.zeros(n_rows), where=total > 0))
 
-    def rows(self, user_bias: Floats) -> Floats:
+    def _rows(self, user_bias: Floats) -> Floats:
         """(mean + b_u, 1), whose product with (1, b_i) is the prediction."""
         return np.column_stack([self.mean_ + user_bias, np.ones(len(user_bias))])
 
-    def solve(self, by_user: Entries) -> Floats:
+    def _solve(self, by_user: Entries) -> Floats:
         """The rows of new users."""
-        return self.rows(self._biases(by_user, self.item_bias_))
+        return self._rows(self._biases(by_user, self.item_bias_))
 
 
 class Biases(Factors):
@@ -82,8 +82,8 @@ class Biases(Factors):
 
     def __init__(self, model: BiasModel, observations: Observations) -> None:
         psi = np.column_stack([np.ones(observations.n_items), model.item_bias_])
-        rows = model.rows(model.user_bias_)
-        super().__init__(type(model).__name__, observations, rows, psi, model.solve)
+        rows = model._rows(model.user_bias_)
+        super().__init__(type(model).__name__, observations, rows, psi, model._solve)
         self.pmf_mean, self.indicator_mean = np.array([model.mean_, 1.0]), np.array([1.0, 0.0])
 
     def inverse_transform(self, X: Any) -> Floats:

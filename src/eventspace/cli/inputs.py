@@ -16,8 +16,8 @@ from eventspace._base.printable import shown
 from eventspace.data.frames import COLUMNS
 from eventspace.data.ids import Ids, distinct_of
 from eventspace.data.observations import Observations
-from eventspace.data.readers.column_names import role
-from eventspace.data.readers.frames import Table, read_table
+from eventspace.data.readers.roles import ColumnsError, role
+from eventspace.data.readers.tables import Table, read_table
 from eventspace.fitted import FittedModel, load
 from eventspace.logic.expressions import event_of
 
@@ -114,13 +114,9 @@ def _evidence(path: Path) -> Observations:
     table = source(path)
     try:
         return Observations.of(table)
-    except ValueError as error:
-        if "Observations.from_long" not in str(error):
-            raise
-        reason = str(error).removeprefix(f"{str(path)!r}: ").partition(":")[0]
-        raise UserError(
-            f"{reason}: call the columns of --evidence user, item and value, and no others so."
-        ) from error
+    except ColumnsError as error:
+        error.shell = "call the columns of --evidence user, item and value, and no others so."
+        raise
 
 
 def _unlike(id_: Any, titles: Ids) -> Any:

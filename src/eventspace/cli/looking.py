@@ -204,6 +204,7 @@ def convert(
     A table is read as `fit` reads it, and written with the columns user, item, value (and weight).
     """
     from eventspace.cli import conversion, inputs, outputs
+    from eventspace.fitted import load
 
     columns = inputs.Columns(user, item, value, weight, successes, trials)
     of_table = {
@@ -223,12 +224,12 @@ def convert(
         if Path(output).suffix.lower() in outputs.ENDINGS:
             raise UserError(f"--events {events} makes a model, and {output} is a table's name.")
         outputs.check_model_output(output)
-        conversion.one_model(inputs.model(source), source, events).save(output)
+        conversion.one_model(load(source), source, events).save(output)
         say(f"written: {output}")
         return
     form_ = outputs.form_of(output, form, as_json)
     if is_model:
-        outputs.write(conversion.PARTS[part or "observations"](inputs.model(source)), output, form_)
+        outputs.write(conversion.PARTS[part or "observations"](load(source)), output, form_)
         return
     seen = inputs.observations(source, columns, wide, scale, duplicates)
     outputs.write(conversion.observations(seen), output, form_)

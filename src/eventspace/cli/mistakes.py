@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import re
 import signal
@@ -13,12 +12,12 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from eventspace._base import placing
+from eventspace._base.errors import UserError
 from eventspace._base.printable import printable
 from eventspace.cli import interrupts
 from eventspace.cli.terminal import open_streams, say
@@ -27,7 +26,6 @@ FINE, OURS, YOURS = 0, 1, 2
 
 # Newer typers carry a click of their own; a usage error is the base of this one in either.
 _UsageError: Any = typer.BadParameter.__mro__[1]
-_PACKAGE = Path(__file__).parents[1]
 
 # Parameters of the Python surface, and the options that set them
 OPTIONS = {
@@ -48,37 +46,6 @@ OPTIONS = {
     "user_attributes": "--user-attributes",
     "item_attributes": "--item-attributes",
 }
-_NAME = "|".join(OPTIONS)
-
-
-def _columns(match: re.Match[str]) -> str:
-    """``user=..., item=...`` as options."""
-    return re.sub(r"(\w+)=\.\.\.", r"--\1 NAME", match[1])
-
-
-# Remedies of the Python surface, and what a shell offers instead
-_REMEDIES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
-    (r"Observations\.from_long\(data, ([^)]*)\)", _columns),
-    (r"with weight=\.\.\. if it has one", "--weight NAME if it has one"),
-    (r"(?:use )?Observations\.from_wide\(data\)", "say --wide"),
-    (r"Observations\.of\(data, duplicates=\"mean\"\), or \"last\",", "--duplicates mean, or last,"),
-    (
-        r"give Observations\.from_long a value and perhaps a weight, or else successes and trials",
-        "give --value and perhaps --weight, or else --successes and --trials",
-    ),
-    (r" \(pandas\.to_numeric makes numbers of text\)", " (is every number written with a point?)"),
-    (r", or pass a DataFrame", ""),
-    (r"with scale='max'", "with --scale max"),
-    (
-        r"Use fold_in to add them, or predict\(\.\.\., unknown='population'\)",
-        "--unknown population lets the population stand in",
-    ),
-    (r"Use fold_in to add them", "Fit again with their ratings"),
-    (r" report\(users=\.\.\.\) wants the model's own\.", ""),
-    (r"(is no number): float\(\).*", r"\1."),
-    (r", as pandas\.get_dummies does", ""),
-    (r"in the index or the first column", "in the first column"),
-)
 
 
 class InterruptError(Exception):
@@ -147,7 +114,7 @@ def _answer(error: BaseException) -> int:
     if isinstance(error, MemoryError):
         say("there is not enough memory for this.")
         return OURS
-    if isinstance(error, Exception) and is_answer(error):
+    if isinstance(error, (UserError, OSError)):  # our answer, or the system's
         say(in_own_words(error))
         return YOURS
     sys.stderr.write(printable("".join(traceback.format_exception(error)), own="\n"))
@@ -161,44 +128,19 @@ def _line(error: Any) -> str:
     return message if message.endswith((".", "?")) else f"{message}."
 
 
-def is_answer(error: Exception) -> bool:
-    """Whether an error is our answer to a mistake: what we raise in so many words, or the system.
-
-    What anything below us raises, such as NumPy or a function of Python's, is a failure of ours.
-    """
-    if isinstance(error, OSError):
-        return True
-    return isinstance(error, (ValueError, TypeError, ModuleNotFoundError)) and is_raised(error)
-
-
-def is_raised(error: BaseException) -> bool:
-    """Whether an error comes from a ``raise`` of ours, and not out of a call that went wrong."""
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    if place is None:
-        return False
-    code = place.tb_frame.f_code
-    raised = dis.opname[code.co_code[place.tb_lasti]] == "RAISE_VARARGS"  # a raise, not a call
-    return raised and _PACKAGE in Path(code.co_filename).parents
-
-
-def in_own_words(error: Exception) -> str:
-    """The message of an error of the Python surface in one line, with options for parameters."""
-    if isinstance(error, OSError) and error.strerror:
+def in_own_words(error: UserError | OSError) -> str:
+    """An error in one line, with the option for the parameter and the remedy of a shell."""
+    if isinstance(error, UserError):
+        setting, option = error.setting, OPTIONS.get(error.parameter)
+        if option is not None:
+            setting = option if error.value is ... else f"{option} {error.value}"
+        message = error.worded(setting, error.remedy if error.shell is None else error.shell)
+    elif error.strerror:
         place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror}."
-    message = str(error)
-    if type(error).__name__ == "ExpressionError":  # below it are the expression and a caret
-        message = message.splitlines()[0]
-    for pattern, remedy in _REMEDIES:
-        message = re.sub(pattern, remedy, message)
-    message = re.sub(rf"\b({_NAME})=('[^']*'|[^\s;,]+)", _option, message)
+        message = f"{place}{error.strerror}."
+    else:
+        message = str(error)
     return " ".join(message.split())
-
-
-def _option(match: re.Match[str]) -> str:
-    return f"{OPTIONS[match[1]]} {match[2].strip(chr(39))}"
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any) -> None:

@@ -88,7 +88,7 @@ def write(
     say(f"written: {output}")
 
 
-def records(columns: Columns) -> list[dict[str, Any]]:
+def records(columns: Any) -> list[dict[str, Any]]:
     """Columns as rows that JSON can hold."""
     return [dict(zip(columns, row, strict=True)) for row in _rows(columns)]
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from eventspace._base.errors import UserError
+from eventspace._base.foreign import is_a
 from eventspace._base.printable import shown
 from eventspace._base.types import Floats
+from eventspace.data.column import value_array
 from eventspace.data.ids import Ids
-from eventspace.data.readers.column_names import role
-from eventspace.data.readers.frames import Table, table_of, value_array
+from eventspace.data.readers.roles import role
+from eventspace.data.readers.tables import Table, table_of
 
 
 class Attributes(NamedTuple):
@@ -38,8 +39,9 @@ class Attributes(NamedTuple):
             more = Attributes(self.names, np.full((len(ids), n_names), np.nan))
         elif more.names.tolist() != self.names.tolist():
             raise UserError(
-                f"{what} has the columns {', '.join(more.names)}: those of the fit were "
-                f"{', '.join(self.names) or 'none'}."
+                f"has the columns {', '.join(more.names)}: those of the fit were "
+                f"{', '.join(self.names) or 'none'}.",
+                parameter=what,
             )
         known = np.pad(self.values, ((0, len(ids) - n_known), (0, 0)), constant_values=np.nan)
         bare = np.isnan(known).all(axis=1, keepdims=True)
@@ -54,17 +56,19 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
     """
     if data is None:
         return Attributes(np.array([], dtype=object), np.empty((len(ids), 0)))
-    if isinstance(data, pd.Series):
+    if is_a(data, "pandas.Series"):
         data = data.to_frame()
     if isinstance(data, dict):
-        raise UserError(f"{what} is a dict: make it a DataFrame with the ids in its index.")
+        remedy = "make it a DataFrame with the ids in its index."
+        raise UserError("is a dict:", parameter=what, remedy=remedy)
     table = table_of(data)
     if table is None:
         values = _finite(np.asarray(data, dtype=np.float64), what)
         if values.ndim != 2 or len(values) != len(ids):
             raise UserError(
-                f"{what} has the shape {values.shape}: an array needs {len(ids)} rows, one an id; "
-                "a DataFrame with the ids in its index may have any."
+                f"has the shape {values.shape}: an array needs {len(ids)} rows, one an id; "
+                "a DataFrame with the ids in its index may have any.",
+                parameter=what,
             )
         names = np.array([str(j) for j in range(values.shape[1])], dtype=object)
         return Attributes(names, values)
@@ -73,15 +77,18 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
     row_ids = Ids(table.index if j is None else table.ids(j))
     rows = ids.positions(row_ids.values)
     if (rows < 0).all():
+        first = row_ids[0] if len(row_ids) else None
+        firsts = f"its first is {first!r}, the table's {shown(ids[0])}."
         raise UserError(
-            f"{what} has no row for any of the ids: they belong in the index or the first column; "
-            f"its first is {row_ids[0] if len(row_ids) else None!r}, the table's {shown(ids[0])}."
+            "has no row for any of the ids: they belong in",
+            parameter=what,
+            remedy=f"the index or the first column; {firsts}",
+            shell=f"the first column; {firsts}",
         )
     unique, counts = np.unique(rows[rows >= 0], return_counts=True)
     if counts.max() > 1:
-        raise UserError(
-            f"{what} has {counts.max()} rows for {shown(ids[int(unique[counts.argmax()])])}."
-        )
+        twice = shown(ids[int(unique[counts.argmax()])])
+        raise UserError(f"has {counts.max()} rows for {twice}.", parameter=what)
     columns = [k for k in range(len(table.names)) if k != j]
     names = np.array([str(table.names[k]) for k in columns], dtype=object)
     values = np.full((len(ids), len(names)), np.nan)
@@ -95,7 +102,9 @@ def _numbers(table: Table, j: int, name: str, what: str) -> Floats:
     if column.dtype.kind not in "biuf":
         raise UserError(
             f"Column {name!r} of {what} holds no numbers: make a column of zeros and ones for each "
-            "of its values first, as pandas.get_dummies does."
+            "of its values",
+            remedy="first, as pandas.get_dummies does.",
+            shell="first.",
         )
     return _finite(column.astype(np.float64), f"Column {name!r} of {what}")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 if TYPE_CHECKING:
     import pandas as pd
 
-from eventspace.data.ids import as_column, plain_array
+from eventspace.data.column import plain_array
 
 # For type checkers, as most callers hold it. Who fits a table of polars gets one of polars.
 DataFrame: TypeAlias = "pd.DataFrame"
@@ -20,7 +20,7 @@ def data_frame(columns: dict[str, Any], library: str) -> DataFrame:
     """A DataFrame of these columns, in the library of this name."""
     if library == COLUMNS:
         return cast("DataFrame", columns)
-    arrays = {name: plain_array(as_column(column)) for name, column in columns.items()}
+    arrays = {name: plain_array(column) for name, column in columns.items()}
     if library == "pandas":
         import pandas as pd
 

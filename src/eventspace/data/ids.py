@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from eventspace._base.errors import UserError
 from eventspace._base.jit import njit
 from eventspace._base.printable import shown
-
-PANDAS_COLUMN = (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)
-Positions = npt.NDArray[np.int64]
+from eventspace._base.types import Positions
+from eventspace.data.column import as_column, is_arrow, plain_array
 
 _SECRET = int.from_bytes(os.urandom(8)) | 1  # odd, so that a product with it can be undone
+
+_FEW = 64  # ids that are found without the import of pandas
 
 # Rows numbered at a time: the copy of a block stays in the cache.
 _BLOCK = 1 << 16
@@ -32,7 +32,7 @@ class Ids:
     """
 
     def __init__(self, values: Any) -> None:
-        self.values: npt.NDArray[Any] = plain_array(as_column(values))
+        self.values: npt.NDArray[Any] = plain_array(values)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -59,27 +59,36 @@ class Ids:
     def positions(self, ids: Any) -> Positions:
         """The position of each of ``ids``, -1 for one that is not known."""
         column = as_column(ids)
-        if _is_arrow(column):
-            row_unique, uniques = _factorize(column)
+        if is_arrow(column):
+            row_distinct, distinct = _factorize(column)
             # a missing id is unknown: its -1 takes what is put last
-            return np.append(self.positions(plain_array(uniques)), -1)[row_unique]
-        if isinstance(column, np.ndarray) and column.dtype == object:
-            # of a kind that holds any text: pandas would take that of Arrow, which is UTF-8
-            column = pd.Index(column, dtype=object)
-        if _is_whole(self.values) and isinstance(column, np.ndarray) and _is_whole(column):
-            found = self._scrambled_lookup.get_indexer(pd.Index(_scrambled(column)))
+            return np.append(self._found(plain_array(distinct)), -1)[row_distinct]
+        return self._found(plain_array(column))
+
+    def _found(self, asked: npt.NDArray[Any]) -> Positions:
+        whole = _is_whole(self.values) and _is_whole(asked)
+        if len(asked) > _FEW:
+            index = self._scrambled_index if whole else self._index
+            wanted = _pandas_index(_scrambled(asked) if whole else asked)
+            return np.asarray(index.get_indexer(wanted), dtype=np.int64)
+        if whole:
+            known = np.flatnonzero(np.isin(self.values, asked))
+            place = dict(zip(self.values[known].tolist(), known.tolist(), strict=True))
         else:
-            found = self._lookup.get_indexer(column)
-        return found.astype(np.int64, copy=False)
+            place = self._place
+        return np.array([place.get(id_, -1) for id_ in asked.tolist()], dtype=np.int64)
 
     @cached_property
-    def _lookup(self) -> pd.Index[Any]:
-        lookup: pd.Index[Any] = pd.Index(self.values, dtype=self.values.dtype)
-        return lookup
+    def _place(self) -> dict[Any, int]:
+        return {id_: k for k, id_ in enumerate(self)}
 
     @cached_property
-    def _scrambled_lookup(self) -> pd.Index[Any]:
-        return pd.Index(_scrambled(self.values))
+    def _index(self) -> Any:
+        return _pandas_index(self.values)
+
+    @cached_property
+    def _scrambled_index(self) -> Any:
+        return _pandas_index(_scrambled(self.values))
 
     @cached_property
     def spelt(self) -> bool:
@@ -91,8 +100,10 @@ class Ids:
     @property
     def unique(self) -> bool:
         """Whether no id comes twice, as it must be."""
-        lookup = self._scrambled_lookup if _is_whole(self.values) else self._lookup
-        return bool(lookup.is_unique)
+        if self.values.dtype == object:
+            return len(set(self)) == len(self)
+        ordered = np.sort(self.values)
+        return not (ordered[1:] == ordered[:-1]).any()
 
     def joined(self, others: Ids) -> tuple[Ids, Positions]:
         """These ids, those of ``others`` that are new after them, and where each of others is."""
@@ -110,9 +121,8 @@ def number(column: Any, what: str, known: Ids | None = None) -> tuple[Ids, npt.N
     Known ids keep their positions, new ones follow. ``what`` names the column in the error that
     a missing id gets.
     """
-    column = as_column(column)
     try:
-        positions, uniques = _factorize(column)
+        positions, uniques = _factorize(as_column(column))
     except TypeError as error:
         raise UserError(f"Every {what} id must be hashable: {error}.") from error
     if positions.size and positions.min() < 0:
@@ -144,93 +154,7 @@ def _refuse_broken(ids: Ids, what: str) -> None:
 def distinct_of(column: Any) -> tuple[npt.NDArray[np.int32], list[Any]]:
     """The place of each row's value among the distinct ones, -1 where it is missing, and these."""
     positions, uniques = _factorize(as_column(column))
-    return positions, plain_array(as_column(uniques)).tolist()
-
-
-def first_missing(column: Any) -> int | None:
-    """The first row of a column whose id is missing, if there is one."""
-    column = as_column(column)
-    if _is_arrow(column):
-        missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else []
-    else:
-        missing = np.asarray(pd.isna(column))
-    return int(np.argmax(missing)) if np.any(missing) else None
-
-
-def as_column(data: Any) -> Any:
-    """One column as numpy, pandas or pyarrow can number it, without a copy where it is one."""
-    if isinstance(data, pd.MultiIndex):
-        return data.to_numpy()
-    if isinstance(data, PANDAS_COLUMN) or _is_arrow(data):
-        return data
-    if isinstance(data, np.ndarray):
-        if data.ndim != 1:
-            raise UserError(f"A column of ids or values must be 1-D, this has {data.ndim} axes.")
-        return _native(data)
-    if isinstance(data, Ids):
-        return data.values
-    if not isinstance(data, (list, tuple, range)):
-        import narwhals as nw
-
-        series = nw.from_native(data, series_only=True, pass_through=True)
-        if isinstance(series, nw.Series):
-            return series_column(series)
-        if isinstance(data, (str, bytes)) or not hasattr(data, "__len__"):
-            raise UserError(f"Expected a column of ids or values, got {data!r}.")
-    return _inferred(np.fromiter(data, dtype=object, count=len(data)))
-
-
-def series_column(series: Any) -> Any:
-    """A narwhals Series as a column: pyarrow's, whose strings are no Python objects."""
-    import narwhals as nw
-
-    if series.dtype == nw.Object:
-        return np.fromiter(series.to_list(), dtype=object, count=len(series))
-    return series.to_arrow()
-
-
-def plain_array(column: Any) -> npt.NDArray[Any]:
-    """A column as a numpy array: numbers as they are, everything else as Python objects."""
-    if _is_arrow(column):
-        import pyarrow as pa
-
-        # with some missing, numpy would round integers to floats, and merge the large ones
-        whole = pa.types.is_integer(column.type) and not column.null_count
-        if whole or pa.types.is_floating(column.type):
-            return np.asarray(column.to_numpy(zero_copy_only=False))
-        try:
-            objects = column.to_pylist()
-        except (OverflowError, ValueError) as error:  # a time that Python has no year for, say
-            raise UserError(f"An id of kind {column.type} cannot be read: {error}.") from error
-        return np.fromiter(objects, dtype=object, count=len(column))
-    if isinstance(column, np.ndarray):
-        if column.dtype.kind in "mM":  # numpy would make integers of them, pandas Timestamps
-            return pd.Series(column).astype(object).to_numpy()
-        return _native(column) if column.dtype.kind in "biufO" else column.astype(object)
-    if isinstance(column.dtype, np.dtype):
-        return plain_array(column.to_numpy())
-    return _inferred(np.asarray(column, dtype=object))
-
-
-def _native(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array as pandas can look it up: no half floats, and no foreign byte order."""
-    kind = np.dtype(np.float32) if array.dtype == np.float16 else array.dtype
-    return array.astype(kind.newbyteorder("="), copy=False)
-
-
-def _is_arrow(column: Any) -> bool:
-    return type(column).__module__.partition(".")[0] == "pyarrow"
-
-
-def _inferred(objects: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Objects that are all of one kind of number as an array of that kind."""
-    kind = {"integer": np.int64, "floating": np.float64, "boolean": np.bool_}.get(
-        pd.api.types.infer_dtype(objects, skipna=False)
-    )
-    try:
-        return objects if kind is None else objects.astype(kind)
-    except OverflowError:  # Python's integers know no bounds
-        return objects
+    return positions, plain_array(uniques).tolist()
 
 
 def _concatenated(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -242,8 +166,10 @@ def _concatenated(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDAr
 
 def _factorize(column: Any) -> tuple[npt.NDArray[np.int32], Any]:
     """Number the distinct values of a column in order of appearance; missing ones are -1."""
-    if _is_arrow(column):
+    if is_arrow(column):
         return _factorize_arrow(column)
+    import pandas as pd
+
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu" and len(column):
         array = np.asarray(column)
         lowest, highest = int(array.min()), int(array.max())
@@ -259,6 +185,13 @@ def _factorize(column: Any) -> tuple[npt.NDArray[np.int32], Any]:
 def _is_whole(array: npt.NDArray[Any]) -> bool:
     """Whether an array holds integers that 64 bits with a sign can hold."""
     return array.dtype.kind == "i" or (array.dtype.kind == "u" and array.dtype.itemsize < 8)
+
+
+def _pandas_index(values: npt.NDArray[Any]) -> Any:
+    """pandas' table of where each value is; of their own kind, as text may be what is no UTF-8."""
+    import pandas as pd
+
+    return pd.Index(values, dtype=values.dtype)
 
 
 def _scrambled(integers: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -281,27 +214,26 @@ def _factorize_arrow(column: Any) -> tuple[npt.NDArray[np.int32], Any]:
     import pyarrow as pa
 
     kind = column.type
-    if pa.types.is_dictionary(kind):  # a categorical: its own order is not that of appearance
-        if isinstance(column, pa.ChunkedArray):
-            column = column.unify_dictionaries().combine_chunks()
-        words = column.dictionary
-        if words.null_count or len(words.unique()) < len(words):
-            return _factorize_arrow(column.dictionary_decode())
-        places = column.indices.cast(pa.int64())
-        positions, used = _factorize(places.fill_null(-1).to_numpy())
-        if places.null_count:
-            missing = int(np.flatnonzero(used < 0)[0])
-            used = np.delete(used, missing)
-            positions = np.where(positions == missing, -1, positions - (positions > missing))
-        return positions.astype(np.int32, copy=False), words.take(pa.array(used))
     whole = pa.types.is_integer(kind) and column.null_count == 0
     if whole or pa.types.is_floating(kind) or pa.types.is_nested(kind):
         return _factorize(plain_array(column))
-    encoded = column.dictionary_encode()
+    categorical = pa.types.is_dictionary(kind)
+    encoded = column if categorical else column.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
-    positions = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return positions.astype(np.int32, copy=False), encoded.dictionary
+    words, places = encoded.dictionary, encoded.indices
+    if not categorical:
+        return places.fill_null(-1).to_numpy().astype(np.int32, copy=False), words
+    if words.null_count or len(words.unique()) < len(words):
+        return _factorize_arrow(encoded.dictionary_decode())
+    # the words are not in order of appearance; a missing one comes after all of them
+    filled = places.cast(pa.int64()).fill_null(len(words)).to_numpy()
+    positions, used = _factorize(filled)
+    if places.null_count:
+        there = used < len(words)
+        positions = np.where(there, np.cumsum(there) - 1, -1).astype(np.int32)[positions]
+        used = used[there]
+    return positions, words.take(pa.array(used))
 
 
 def _factorize_compact(

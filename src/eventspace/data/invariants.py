@@ -18,6 +18,7 @@ from eventspace._base.codes import WORD
 from eventspace._base.errors import UserError
 from eventspace._base.jit import njit
 from eventspace._base.printable import shown
+from eventspace.data.column import first_missing
 from eventspace.data.entries import Entries
 from eventspace.data.ids import Ids
 
@@ -119,20 +120,19 @@ def _wanted(rule: Number) -> str:
 
 def check_ids(ids: Ids, what: str) -> None:
     """Refuse missing ids, and ids that occur twice."""
-    import pandas as pd
-
     values = ids.values
     if values.ndim != 1:
         raise InvariantError(f"the {what} ids have {values.ndim} axes, not one")
-    if values.dtype.kind in "fO":
-        missing = np.asarray(pd.isna(values))
-        if missing.any():
-            raise InvariantError(f"the {what} id at {int(np.argmax(missing))} is missing")
+    row = first_missing(values)
+    if row is not None:
+        raise InvariantError(f"the {what} id at {row} is missing")
     try:
         unique = ids.unique
     except TypeError as error:
         raise InvariantError(f"the {what} ids cannot be told apart: {error}") from error
     if not unique:
+        import pandas as pd
+
         twice = pd.Index(values, dtype=values.dtype).duplicated()
         raise InvariantError(f"the {what} id {shown(ids[int(np.argmax(twice))])} comes twice")
 

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
@@ -27,11 +26,11 @@ from eventspace.data.entries import (
 )
 from eventspace.data.ids import Ids
 from eventspace.data.invariants import check_entries, check_ids
-from eventspace.data.readers import columns as cols
-from eventspace.data.readers.cleaning import NoNumberError, clean
-from eventspace.data.readers.column_roles import assign, long_roles
-from eventspace.data.readers.columns import Columns, Known
-from eventspace.data.readers.frames import table_of
+from eventspace.data.readers import raw_entries
+from eventspace.data.readers.cleaning import clean
+from eventspace.data.readers.raw_entries import Known, RawEntries
+from eventspace.data.readers.roles import assign, long_roles
+from eventspace.data.readers.tables import table_of
 from eventspace.data.scale import ScaleOption
 
 Duplicates = Literal["error", "mean", "last"]
@@ -102,22 +101,21 @@ class Observations:
         """
         scale = units.checked_option(scale)
         known = Known.of(users, items)
+        if callable(getattr(data, "observations", None)):
+            data = data.observations()
+        if isinstance(data, Observations):
+            return data._aligned(scale, known)
+        table = table_of(data)
         with _said_of(data):
-            if callable(getattr(data, "observations", None)):
-                data = data.observations()
-            if isinstance(data, Observations):
-                return data._aligned(scale, known)
             if isinstance(data, tuple):
-                return _build(cols.from_triples(data, known), scale, duplicates)
-            if sparse.issparse(data):
-                return _build(cols.from_sparse(data, None, known), scale, duplicates)
-            table = table_of(data)
-            if table is None:
-                return _build(cols.from_array(data, None, known), scale, duplicates)
-            roles = long_roles(table)
-            if roles is None:
-                return _build(cols.from_wide(table, None, None, known), scale, duplicates)
-            return _build(cols.from_long(table, roles, known), scale, duplicates)
+                raw = raw_entries.from_triples(data, known)
+            elif table is None:
+                raw = raw_entries.from_grid(data, None, known)
+            elif (roles := long_roles(table)) is None:
+                raw = raw_entries.from_wide(table, None, None, known)
+            else:
+                raw = raw_entries.from_long(table, roles, known)
+            return _build(raw, scale, duplicates)
 
     @classmethod
     def from_long(
@@ -150,14 +148,14 @@ class Observations:
             "trials": trials,
         }
         named = {role: name for role, name in given.items() if name is not None}
+        table = table_of(data, (user, item))
+        if table is None:
+            raise UserError(
+                f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
+            )
         with _said_of(data):
-            table = table_of(data, (user, item))
-            if table is None:
-                raise UserError(
-                    f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
-                )
-            columns = cols.from_long(table, assign(table, named), Known.of(users, items))
-            return _build(columns, units.checked_option(scale), duplicates)
+            raw = raw_entries.from_long(table, assign(table, named), Known.of(users, items))
+            return _build(raw, units.checked_option(scale), duplicates)
 
     @classmethod
     def from_wide(
@@ -179,18 +177,19 @@ class Observations:
         of the values' shape, in the same order.
         """
         known = Known.of(users, items)
+        table = table_of(data, (user,))
+        if table is None and user is not None:
+            raise UserError(
+                f"names a column, but a {type(data).__name__} has no names.",
+                parameter="user",
+                value=user,
+            )
         with _said_of(data):
-            table = None if sparse.issparse(data) else table_of(data, (user,))
-            if table is not None:
-                columns = cols.from_wide(table, user, weight, known)
-            elif user is not None:
-                raise UserError(
-                    f"user={user!r} names a column, but a {type(data).__name__} has no names."
-                )
+            if table is None:
+                raw = raw_entries.from_grid(data, weight, known)
             else:
-                read = cols.from_sparse if sparse.issparse(data) else cols.from_array
-                columns = read(data, weight, known)
-            return _build(columns, units.checked_option(scale), duplicates)
+                raw = raw_entries.from_wide(table, user, weight, known)
+            return _build(raw, units.checked_option(scale), duplicates)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """One order only, which is checked when it is read: the other follows from it."""
@@ -259,7 +258,7 @@ class Observations:
         weights = None
         if self.weighted or new.weighted:
             weights = np.concatenate([self._weights(), new._weights()])
-        columns = Columns(
+        raw = RawEntries(
             new.user_ids,
             new.item_ids,
             users,
@@ -268,7 +267,7 @@ class Observations:
             weights,
             library=self.library,
         )
-        return _build(columns, self.scale, "error")
+        return _build(raw, self.scale, "error")
 
     def _weights(self) -> npt.NDArray[np.float32]:
         return self.by_user.weight if self.weighted else np.ones(self.n_observed, np.float32)
@@ -291,7 +290,7 @@ class Observations:
         known_items = self.item_ids if known.items is None else known.items
         user_ids, user_at = known_users.joined(self.user_ids)
         item_ids, item_at = known_items.joined(self.item_ids)
-        columns = Columns(
+        raw = RawEntries(
             user_ids,
             item_ids,
             user_at.astype(np.int32)[users],
@@ -300,20 +299,18 @@ class Observations:
             self.by_user.weight if self.weighted else None,
             library=self.library,
         )
-        return _build(columns, scale, "error")
+        return _build(raw, scale, "error")
 
 
 @contextmanager
 def _said_of(data: Any) -> Iterator[None]:
-    """Where the data are a file's, an error names it."""
+    """Where the data were read from a file, an error names it."""
     try:
         yield
-    except ValueError as error:
-        name = repr(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else ""
-        if name in str(error):
-            raise
-        kind = NoNumberError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name}: {error}") from error
+    except UserError as error:
+        if isinstance(data, (str, os.PathLike)):
+            error.where = repr(os.fspath(data))
+        raise
 
 
 def checked_observations(
@@ -338,16 +335,16 @@ def to_learn_from(X: Any) -> Observations:
     return observations
 
 
-def _build(columns: Columns, option: ScaleOption, duplicates: Duplicates) -> Observations:
-    """Check the columns, scale the values and put the entries in both orders."""
+def _build(raw: RawEntries, option: ScaleOption, duplicates: Duplicates) -> Observations:
+    """Check the entries, scale the values and put the entries in both orders."""
     if duplicates not in ("error", "mean", "last"):
         raise UserError(f"duplicates={duplicates!r}; allowed are 'error', 'mean' and 'last'.")
-    columns, scale = clean(columns, option)
-    user_ids, item_ids, library = columns.user_ids, columns.item_ids, columns.library
-    users, items = columns.users, columns.items
-    p = units.stored(columns.values, scale)
-    weight = np.empty(0, np.float32) if columns.weights is None else columns.weights
-    del columns  # here and below: what is let go is memory that the next step can have
+    raw, scale = clean(raw, option)
+    user_ids, item_ids, library = raw.user_ids, raw.item_ids, raw.library
+    users, items = raw.users, raw.items
+    p = units.stored(raw.values, scale)
+    weight = np.empty(0, np.float32) if raw.weights is None else raw.weights
+    del raw  # here and below: what is let go is memory that the next step can have
     with bar("order", 4, None) as update:
         update(1, "")
         if are_sorted(users, items):  # as the entries of any matrix are
@@ -374,8 +371,9 @@ def _without_repeats(
         user, item = user_ids[repeats.first[0]], item_ids[repeats.first[1]]
         raise UserError(
             f"User {shown(user)} has item {shown(item)} {repeats.times} times; {repeats.pairs} "
-            'pairs in all occur more than once. Observations.of(data, duplicates="mean"), or '
-            '"last", accepts them.'
+            "pairs in all occur more than once.",
+            remedy='Observations.of(data, duplicates="mean"), or "last", accepts them.',
+            shell="--duplicates mean, or last, accepts them.",
         )
     if repeats.pairs:
         by_user = merge_repeats(by_user, mean=duplicates == "mean")

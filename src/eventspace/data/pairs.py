@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from eventspace._base.errors import UserError
+from eventspace._base.foreign import SPARSE, is_a
 from eventspace.data.observations import Observations
-from eventspace.data.readers.column_names import role
-from eventspace.data.readers.frames import Table, table_of
+from eventspace.data.readers.roles import role
+from eventspace.data.readers.tables import Table, table_of
 
 
 class Pairs(NamedTuple):
@@ -77,4 +77,4 @@ def is_column(ids: Any) -> bool:
 
 def is_positional(data: Any) -> bool:
     """Whether the rows of a table have no ids but their number: an array or a sparse matrix."""
-    return isinstance(data, (np.ndarray, list)) or sparse.issparse(data)
+    return isinstance(data, (np.ndarray, list)) or is_a(data, *SPARSE)

@@ -33,19 +33,22 @@ def checked_option(scale: Any) -> ScaleOption:
         except (TypeError, ValueError):
             pass  # no pair, or not of numbers: what is wrong is said below
     raise UserError(
-        f"scale={scale!r} is not a scale; allowed are 'auto', 'max' and a pair of finite numbers "
-        "(lo, hi) with lo < hi."
+        "is not a scale; allowed are 'auto', 'max' and a pair of finite numbers (lo, hi) with "
+        "lo < hi.",
+        parameter="scale",
+        value=scale,
     )
 
 
-def allowed(option: ScaleOption) -> str:
-    """The allowed range, for messages."""
+def allowed(option: ScaleOption) -> tuple[str, str]:
+    """The allowed range, in the words of Python and of the command line."""
     if option == "auto":
-        return "allowed are finite numbers"
+        return ("allowed are finite numbers",) * 2
     if option == "max":
-        return "allowed with scale='max' are finite numbers from 0 up"
+        python, shell = "allowed with scale='max'", "allowed with --scale max"
+        return f"{python} are finite numbers from 0 up", f"{shell} are finite numbers from 0 up"
     lo, hi = option
-    return f"the scale allows numbers from {lo:.12g} to {hi:.12g}"
+    return (f"the scale allows numbers from {lo:.12g} to {hi:.12g}",) * 2
 
 
 def choose(option: ScaleOption, lowest: float, highest: float) -> Scale:

@@ -44,7 +44,7 @@ def planted(
     check_number("noise", noise)
     check_number("exponent", exponent)
     if not 0.0 < density < 1.0:
-        raise UserError(f"density={density!r} must lie between 0 and 1.")
+        raise UserError("must lie between 0 and 1.", parameter="density", value=density)
     rng = np.random.default_rng(random_state)
     pmf = rng.dirichlet(np.full(n_events, concentration), n_users)
     bits = _indicators(rng, n_items, n_events, density)
@@ -67,7 +67,7 @@ def drifting(n_times: int = 5, *, step: float = 0.1, **settings: Any) -> list[Da
     """
     check_whole("n_times", n_times, 1)
     if not 0.0 <= step <= 1.0:
-        raise UserError(f"step={step!r} must lie between 0 and 1.")
+        raise UserError("must lie between 0 and 1.", parameter="step", value=step)
     seed = settings.pop("random_state", 0)
     now = planted(**settings, random_state=seed)
     pmf, bits = (now.truth[name].to_numpy(dtype=np.float64) for name in ("pmf", "indicators"))
@@ -148,7 +148,8 @@ def _seen(
     if per_item is None:
         return np.ones((n_users, n_items), dtype=np.bool_)
     if not 0 < per_item <= n_users:
-        raise UserError(f"per_item={per_item!r} must lie between 0 and n_users={n_users}.")
+        allowed = f"between 0 and n_users={n_users}"
+        raise UserError(f"must lie {allowed}.", parameter="per_item", value=per_item)
     active, popular = (
         rng.permutation(np.arange(1, n + 1) ** -exponent) for n in (n_users, n_items)
     )

@@ -47,7 +47,8 @@ def movielens_100k(part: str = "all") -> Dataset:
     """
     parts = [f"{split}.{half}" for split in SPLITS for half in ("base", "test")]
     if part != "all" and part not in parts:
-        raise UserError(f'part={part!r} must be "all" or one of {", ".join(parts)}.')
+        allowed = f'"all" or one of {", ".join(parts)}'
+        raise UserError(f"must be {allowed}.", parameter="part", value=part)
     names = ["user", "item", "value"]
     file = OF_100K.path("u.data" if part == "all" else part)
     table = pd.read_csv(file, sep="\t", names=names, usecols=[0, 1, 2])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sklearn.utils.validation import check_is_fitted
-
 from eventspace._base.types import Floats
 from eventspace.estimators.base import Estimator, answered
 from eventspace.estimators.model import KolmogorovModel
@@ -24,5 +22,4 @@ class AverageEstimator(Estimator):
 
     def to_model(self, n_events: int | None = None) -> KolmogorovModel:
         """One model to hold and to read: see :meth:`eventspace.fitted.FittedAverage.to_model`."""
-        check_is_fitted(self)
-        return KolmogorovModel.holding(self.fitted_.to_model(n_events))
+        return KolmogorovModel.holding(self._asked().to_model(n_events))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Callable
+from dataclasses import fields
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,7 @@ def answered(method: Callable[Concatenate[F, P], R]) -> Callable[Concatenate[Any
 
     @wraps(method)
     def answer(self: Any, /, *arguments: P.args, **options: P.kwargs) -> R:
-        check_is_fitted(self)
-        found: R = getattr(self.fitted_, method.__name__)(*arguments, **options)
+        found: R = getattr(self._asked(), method.__name__)(*arguments, **options)
         return found
 
     return answer
@@ -54,6 +54,11 @@ class Holder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     recommend = answered(Predictor.recommend)
     score = answered(Predictor.score)
 
+    def _asked(self) -> Any:
+        """What was learnt, ready to answer."""
+        check_is_fitted(self)
+        return self.fitted_
+
     def __getattr__(self, name: str) -> Any:
         if name.endswith("_") and not name.startswith("_") and name != "fitted_":
             return getattr(self.fitted_, name[:-1])
@@ -76,6 +81,20 @@ class Estimator(Holder):
 
     codes_: Codes
     error_: float
+    _learnt_with: ClassVar[type[Any] | None] = None  # the class of its settings, where it has one
+
+    def _settings(self) -> Any:
+        """The parameters as they are now."""
+        assert self._learnt_with is not None
+        names = [field.name for field in fields(self._learnt_with)]
+        return self._learnt_with(**{name: getattr(self, name) for name in names})
+
+    def _asked(self) -> Any:
+        """What was learnt; parameters that were set since then hold for what is new and saved."""
+        fitted = super()._asked()
+        if self._learnt_with is not None:
+            fitted.settings = self._settings()
+        return fitted
 
     event = answered(FittedModel.event)
     query = answered(FittedModel.query)
@@ -90,8 +109,7 @@ class Estimator(Holder):
 
         See :meth:`eventspace.fitted.FittedModel.fold_in`, which gives a new model instead.
         """
-        check_is_fitted(self)
-        self.fitted_ = self.fitted_.fold_in(X, **attributes)
+        self.fitted_ = self._asked().fold_in(X, **attributes)
         return self
 
     @classmethod

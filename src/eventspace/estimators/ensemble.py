@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -13,11 +12,11 @@ from eventspace._base.types import Floats
 from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.observations import Observations, to_learn_from
 from eventspace.estimators.average import AverageEstimator
-from eventspace.fitted import FittedEnsemble
+from eventspace.fitted.ensemble import FittedEnsemble
 from eventspace.fitted.fit import EnsembleFit, stacked
-from eventspace.fitting.restarts import EnsembleSettings, Restarts, Trial
+from eventspace.fitting.folds import folds
+from eventspace.fitting.restarts import EnsembleSettings, Restarts, Trial, check_settings
 from eventspace.fitting.settings import checked_threads
-from eventspace.splits import folds
 
 SIZES = [0.3, 0.0]  # tried for "auto" of indicator_penalty
 HELD_OUT = 0.1
@@ -68,7 +67,7 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
         The penalties that were used.
     held_out_error_ : float
         The RMSE on a held-out tenth, in the unit of the table, of four models fitted to the rest:
-        the ensemble itself, of more models and all entries, should do a little better. None where
+        the ensemble itself, of more models and all entries, should do a little better. NaN where
         nothing can be held out.
     noise_ : array of users
         Each user's noise: a standard deviation, in probability. That of the held-out entries,
@@ -82,10 +81,11 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
     """
 
     fitted_: FittedEnsemble
+    _learnt_with = EnsembleSettings
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the models from a table: anything that ``Observations.of`` reads."""
-        self.check()
+        check_settings(self)
         observations = to_learn_from(X)
         random = check_random_state(self.random_state)
         parts = folds(observations, HELD_OUT, random)
@@ -112,11 +112,9 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
             pmf_penalty=best.pmf_penalty,
             seed=seed,
             indicator_penalty=best.indicator_penalty,
-            held_out_error=None if np.isnan(best.error) else best.error,
+            held_out_error=best.error,
         )
-        names = [field.name for field in fields(EnsembleSettings)]
-        settings = EnsembleSettings(**{name: getattr(self, name) for name in names})
-        self.fitted_ = FittedEnsemble(fit, settings)
+        self.fitted_ = FittedEnsemble(fit, self._settings())
         return self
 
 

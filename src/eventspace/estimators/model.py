@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from eventspace.fitted.fit import DescentFit
 from eventspace.fitting.constraints import read_given
 from eventspace.fitting.descent import Descent
 from eventspace.fitting.learning import learn
-from eventspace.fitting.settings import DescentSettings
+from eventspace.fitting.settings import DescentSettings, check_settings
 
 
 class KolmogorovModel(DescentSettings, Estimator):
@@ -97,6 +96,7 @@ class KolmogorovModel(DescentSettings, Estimator):
     """
 
     fitted_: FittedModel
+    _learnt_with = DescentSettings
 
     rules = answered(FittedModel.rules)
     iter_rules = answered(FittedModel.iter_rules)
@@ -119,17 +119,13 @@ class KolmogorovModel(DescentSettings, Estimator):
             learnt. Given tables have their ids in the index or in the first column; the rows of an
             array are in the order of first appearance in ``X``.
         """
-        self.check()
+        check_settings(self)
         observations = to_learn_from(X)
         given = read_given(observations, pmf, indicators, self.n_events)
-        descent = learn(observations, self.settings, given, self._last(observations))
-        self.fitted_ = FittedModel(DescentFit.of(observations, descent, given.side), self.settings)
+        settings = self._settings()
+        descent = learn(observations, settings, given, self._last(observations))
+        self.fitted_ = FittedModel(DescentFit.of(observations, descent, given.side), settings)
         return self
-
-    @property
-    def settings(self) -> DescentSettings:
-        """The parameters as they are now."""
-        return DescentSettings(**{f.name: getattr(self, f.name) for f in fields(DescentSettings)})
 
     def _last(self, observations: Observations) -> Descent | None:
         """Where the last fit ended, if the next is to go on from there and can."""

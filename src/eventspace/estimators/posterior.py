@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -15,11 +14,11 @@ from eventspace.data.factors import squared_error
 from eventspace.data.observations import Observations, to_learn_from
 from eventspace.estimators.average import AverageEstimator
 from eventspace.estimators.base import answered
-from eventspace.fitted import FittedPosterior
 from eventspace.fitted.fit import PosteriorFit, stacked
+from eventspace.fitted.posterior import FittedPosterior
 from eventspace.sampling.kept_samples import keep
 from eventspace.sampling.sampler import Draws, Sampler, mean_laws
-from eventspace.sampling.settings import SamplingSettings
+from eventspace.sampling.settings import SamplingSettings, chains_for, check_settings
 
 
 class KolmogorovPosterior(SamplingSettings, AverageEstimator):
@@ -112,6 +111,7 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     """
 
     fitted_: FittedPosterior
+    _learnt_with = SamplingSettings
 
     diagnostics = answered(FittedPosterior.diagnostics)
 
@@ -124,15 +124,13 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         DataFrame with the ids in its index, or in its first column. The rows of an array are in the
         order of first appearance in ``X``, which is seldom the one you think of.
         """
-        self.check()
+        check_settings(self)
         observations = to_learn_from(X)
         of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
         of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
         if (of_users.names.size or of_items.names.size) and not self.informed:
             raise UserError("Attributes are for informed priors: leave them, or informed=True.")
-        settings = SamplingSettings(
-            **{f.name: getattr(self, f.name) for f in fields(SamplingSettings)}
-        )
+        settings = self._settings()
         fit = drawn(observations, settings, of_users, of_items)
         self.fitted_ = FittedPosterior(fit, settings)
         return self
@@ -148,7 +146,7 @@ def drawn(
     seed = seed_of(settings.random_state)
     sampler = Sampler.of(settings, of_users, of_items)
     unit = observations.with_unit_weight(observations.mean_weight)
-    n_chains = settings.chains_for(observations.n_observed)
+    n_chains = chains_for(settings, observations.n_observed)
     rngs = np.random.default_rng(seed).spawn(n_chains)
     each = -(-settings.n_draws // (settings.n_samples // n_chains))  # one draw in so many is kept
     chains = sampler.sample(unit, rngs, settings.n_warmup, settings.n_draws, each)

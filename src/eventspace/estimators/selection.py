@@ -23,9 +23,9 @@ from eventspace.estimators.model import KolmogorovModel
 from eventspace.fitted import FittedModel
 from eventspace.fitted.fit import DescentFit
 from eventspace.fitting.descent import Descent
+from eventspace.fitting.folds import Fold, folds
 from eventspace.fitting.learning import learn
-from eventspace.fitting.settings import DescentSettings
-from eventspace.splits import Fold, folds
+from eventspace.fitting.settings import DescentSettings, check_settings
 
 EVENTS = (4, 8, 16, 32)  # tried for "auto", until one is no better than those before
 PENALTIES = tuple(640 / 2.0**k for k in range(20))  # likewise, until two in a row are no better
@@ -120,7 +120,7 @@ class KolmogorovModelCV(Estimator):
         sizes = _values("indicator_penalty", self.indicator_penalty)
         penalties = _values("pmf_penalty", self.pmf_penalty, PENALTIES)
         for values in product(events, priors, sizes, penalties):  # refuse any before work begins
-            self._settings(0, *values).check()
+            check_settings(self._candidate(0, *values))
         penalties.sort(reverse=True)
         patience = PATIENCE if isinstance(self.pmf_penalty, str) else len(penalties)
         observations = to_learn_from(X)
@@ -138,7 +138,7 @@ class KolmogorovModelCV(Estimator):
             for n_events in events:
                 least = min((trial.mean for trial in tried), default=np.inf)
                 for prior, size in product(priors, sizes):
-                    settings = self._settings(seed, n_events, prior, size, penalties[0])
+                    settings = self._candidate(seed, n_events, prior, size, penalties[0])
                     for trial in _path(settings, penalties, patience, parts):
                         tried.append(trial)
                         update(done, f"{n_events} events: {trial.mean:.4f}")
@@ -150,13 +150,13 @@ class KolmogorovModelCV(Estimator):
         self.best_rmse_ = best.mean
         self.cv_results_ = _results(tried)
         self.path_ = np.array([p for p in penalties if p >= best.parameters[-1]])
-        settings = self._settings(seed, *best.parameters)
+        settings = self._candidate(seed, *best.parameters)
         path = tuple(self.path_.tolist())
         refitted = _refitted(settings, path, observations)
         self.fitted_ = FittedModel(refitted, settings, partial(_sets, settings, path))
         return self
 
-    def _settings(self, seed: int, *chosen: Any) -> DescentSettings:
+    def _candidate(self, seed: int, *chosen: Any) -> DescentSettings:
         """Settings of a model with these parameters chosen, and the others as they are here."""
         shared = (
             "indicators",
@@ -277,5 +277,5 @@ def _values(name: str, value: Any, auto: tuple[float, ...] = ()) -> list[Any]:
         return list(auto) if auto and value == "auto" else [value]
     values = list(value) if isinstance(value, Iterable) else [value]
     if not values:
-        raise UserError(f"{name}={value!r} has nothing to try.")
+        raise UserError("has nothing to try.", parameter=name, value=value)
     return values

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from eventspace._base.checks import check_choice, check_share, check_whole
 from eventspace._base.codes import WORD, pack
 from eventspace._base.errors import UserError
+from eventspace._base.foreign import is_a
 from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Floats
 from eventspace.data.entries import Entries
@@ -97,8 +97,7 @@ class FittedAverage(FittedModel):
             columns = {name: known.from_unit(p) for name, p in columns.items()}
             columns["std"] = std * (known.scale[1] - known.scale[0])
         table = data_frame(columns, known.library)
-        pandas = sys.modules.get("pandas")
-        if pandas is not None and isinstance(X, pandas.DataFrame) and known.library == "pandas":
+        if is_a(X, "pandas.DataFrame") and known.library == "pandas":
             table.index = X.index
         return table
 

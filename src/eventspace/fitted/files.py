@@ -13,18 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import eventspace
 from eventspace import indicators, pmf
 from eventspace._base.codes import WORD
+from eventspace._base.version import __version__
 from eventspace.data.entries import Entries
 from eventspace.data.frames import LIBRARIES
 from eventspace.data.ids import Ids
-from eventspace.data.invariants import ARRAYS, NUMBERS, InvariantError, check_fit
+from eventspace.data.invariants import ARRAYS, NUMBERS, InvariantError, check_fit, check_number
 from eventspace.data.observations import checked_observations
 from eventspace.data.scale import Scale
 from eventspace.fitted.fit import DescentFit, EnsembleFit, Fit, PosteriorFit
+from eventspace.fitting import restarts
+from eventspace.fitting import settings as descents
 from eventspace.fitting.restarts import EnsembleSettings
 from eventspace.fitting.settings import DescentSettings
+from eventspace.sampling import settings as chains
 from eventspace.sampling.settings import SamplingSettings
 from eventspace.storage import archive
 
@@ -36,6 +39,7 @@ KINDS: dict[str, tuple[type[Fit], type[Any]]] = {
 }
 HEADER_KEYS = ("format", "version", "model", "written_by", "parameters", "scale", "library")
 SWITCHES = ("verbose", "warm_start")
+UNKNOWN = ("held_out_error",)  # NaN where it is not known, and null in a file
 
 # The most that a file may ask of what is done after it is opened: new users and items are solved
 # for with its settings.
@@ -63,7 +67,7 @@ def save_fit(fit: Fit, settings: Any, path: str | os.PathLike[str]) -> None:
     seen = fit.observations
     header = {
         "model": fit.estimator,
-        "written_by": eventspace.__version__,
+        "written_by": __version__,
         "parameters": {name: _plain(value) for name, value in vars(settings).items()},
         "scale": list(seen.scale),
         "library": seen.library,
@@ -88,9 +92,11 @@ def check_parts(fit: Fit) -> None:
 def _check_settings(settings: Any, fit: Fit) -> None:
     """Models that were made of given parts may have more events than a solve has."""
     if isinstance(settings, DescentSettings):
-        settings.check(max(WORD, fit.n_events))
+        descents.check_settings(settings, max(WORD, fit.n_events))
+    elif isinstance(settings, EnsembleSettings):
+        restarts.check_settings(settings)
     else:
-        settings.check()
+        chains.check_settings(settings)
 
 
 def _names(kind: type[Fit], table: Mapping[str, Any]) -> list[str]:
@@ -106,7 +112,8 @@ def _numbers(fit: Fit) -> dict[str, Any]:
     found = {name: getattr(fit, name) for name in _names(type(fit), NUMBERS)}
     if isinstance(fit, DescentFit):
         found["n_iter"] = fit.n_iter
-    return {name: x.item() if isinstance(x, np.generic) else x for name, x in found.items()}
+    plain = {name: x.item() if isinstance(x, np.generic) else x for name, x in found.items()}
+    return plain | {name: None for name in UNKNOWN if math.isnan(plain.get(name, 0.0))}
 
 
 def load_fit(path: str | os.PathLike[str], wanted: str | None = None) -> tuple[Fit, Any]:
@@ -114,7 +121,11 @@ def load_fit(path: str | os.PathLike[str], wanted: str | None = None) -> tuple[F
     with archive.opened(path) as stored:
         name = stored.header.get("model")
         if name not in list(KINDS) or wanted not in (None, name):
-            held = name if name in KINDS else f"{name!r:.60}, of which this version knows nothing"
+            held = (
+                name
+                if name in list(KINDS)
+                else f"{name!r:.60}, of which this version knows nothing"
+            )
             asked = "" if wanted is None else f", not a {wanted}"
             raise archive.StorageError(f"holds a {held}{asked}")
         kind, settings_of = KINDS[name]
@@ -160,9 +171,6 @@ def _checked_header(kind: type[Fit], header: dict[str, Any]) -> dict[str, Any]:
         raise InvariantError(f"its scale is {scale!r:.60}")
     if header["library"] not in LIBRARIES:
         raise InvariantError(f"its library is {header['library']!r:.60}")
-    unknown = header.get("held_out_error")  # version 1 wrote NaN
-    if isinstance(unknown, float) and math.isnan(unknown):
-        header = header | {"held_out_error": None}
     return header
 
 
@@ -177,10 +185,13 @@ def _revived(kind: type[Fit], header: dict[str, Any], arrays: Mapping[str, NDArr
     )
     parts: dict[str, Any] = {name: arrays[name] for name in _names(kind, ARRAYS)}
     parts |= {name: header[name] for name in _names(kind, NUMBERS)}
+    parts |= {name: math.nan for name in UNKNOWN if parts.get(name, 0.0) is None}
     fit = kind(observations=observations, **parts)
     check_parts(fit)
-    if header.get("n_iter", 0) != _numbers(fit).get("n_iter", 0):
-        raise InvariantError(f"n_iter is {header['n_iter']!r:.60}, not the length of history")
+    if isinstance(fit, DescentFit):
+        check_number("n_iter", header["n_iter"])
+        if header["n_iter"] != fit.n_iter:
+            raise InvariantError(f"n_iter is {header['n_iter']}, but history has {fit.n_iter:,}")
     return fit
 
 

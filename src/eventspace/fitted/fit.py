@@ -161,7 +161,7 @@ class EnsembleFit(AverageFit):
     """Descents from different starts."""
 
     indicator_penalty: float
-    held_out_error: float | None  # of a few models, in the unit of the table
+    held_out_error: float  # of a few models, in the unit of the table; NaN: nothing was held out
 
     estimator: ClassVar[str] = "KolmogorovEnsemble"
 

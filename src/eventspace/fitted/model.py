@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from eventspace import report
 from eventspace._base.codes import WORD, unpack
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
@@ -29,7 +27,7 @@ from eventspace.fitted.summary import Summary, summary_of_model
 from eventspace.fitting.constraints import given_indicators
 from eventspace.fitting.half_steps import HalfSteps, new_pmfs
 from eventspace.fitting.learning import learn
-from eventspace.fitting.settings import DescentSettings
+from eventspace.fitting.settings import DescentSettings, checked_steps
 from eventspace.logic.algebra import Event
 from eventspace.logic.event_labels import EventLabels
 from eventspace.logic.explain import Explanation
@@ -79,16 +77,6 @@ class FittedModel(Predictor):
         except AttributeError:
             raise AttributeError(f"a {type(self).__name__} has no {name!r}") from None
 
-    @property
-    def user_ids(self) -> NDArray[Any]:
-        """The ids of the users, in the order of the rows of ``pmf``."""
-        return self.observations.user_ids.values
-
-    @property
-    def item_ids(self) -> NDArray[Any]:
-        """The ids of the items, in the order of the rows of ``codes`` and ``indicators``."""
-        return self.observations.item_ids.values
-
     def indicators_in(self, events: slice, items: Positions) -> Floats:
         """psi of some items in some events, as numbers."""
         first, last = events.start // WORD, -(-events.stop // WORD)
@@ -118,7 +106,7 @@ class FittedModel(Predictor):
                 f"a solve has at most {WORD}. Do it with the average that it was made of, or with "
                 f"its to_model(n_events={WORD})."
             )
-        steps = self.settings.steps()
+        steps = checked_steps(self.settings)
         return given_indicators(steps) if self.settings.indicators == "shared" else steps
 
     def fold_in(self, X: Any) -> Self:
@@ -304,8 +292,12 @@ class FittedModel(Predictor):
         """The items' sets in n fits from other starts, without events that carry no mass."""
         if n and self.fit.given is not None:
             raise UserError(
-                f"restarts={n} would learn anew what was given to this fit ({self.fit.given}); "
-                "there is nothing random about it, and restarts=0 is right."
+                f"would learn anew what was given to this fit ({self.fit.given}); there is nothing "
+                "random about it, and",
+                parameter="restarts",
+                value=n,
+                remedy="restarts=0 is right.",
+                shell="leaving it out is right.",
             )
         fits, relearn = [], self._relearn or self._plainly
         with bar("restarts", n, self.settings.verbose) as update:
@@ -365,6 +357,8 @@ class FittedModel(Predictor):
         restarts : int, default 0
             Fit so many times more, to see which rules last, as in :meth:`rules`.
         """
+        from eventspace import report
+
         return report.write(self, path, X, title=title, tags=tags, users=users, restarts=restarts)
 
     def save(self, path: str | os.PathLike[str]) -> None:

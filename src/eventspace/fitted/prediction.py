@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from eventspace._base.checks import check_choice, check_whole
 from eventspace._base.errors import UserError
 from eventspace._base.types import Bits, Floats, Positions
+from eventspace.data.column import as_column, first_missing
 from eventspace.data.entries import Entries
 from eventspace.data.factors import dot_products
 from eventspace.data.frames import DataFrame, data_frame
-from eventspace.data.ids import as_column, first_missing
 from eventspace.data.invariants import InvariantError
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import is_positional, read_pairs
@@ -26,6 +26,7 @@ Unknown = Literal["error", "population"]
 
 UNITS = ("probability", "original")
 UNKNOWN = ("error", "population")
+SHELL = "--unknown population lets the population stand in."
 FOLD_IN = "Use fold_in to add them"  # what an error about unknown ids advises
 EVENTS = 512  # of whose indicators the numbers are held at a time
 
@@ -53,6 +54,16 @@ class Predictor(ABC):
     @abstractmethod
     def transform(self, X: Any) -> Floats:
         """The PMF of each user of a table, taken as new."""
+
+    @property
+    def user_ids(self) -> NDArray[Any]:
+        """The ids of the users, in the order of the rows of ``pmf``."""
+        return self.observations.user_ids.values
+
+    @property
+    def item_ids(self) -> NDArray[Any]:
+        """The ids of the items, in the order of the rows of ``codes`` and ``indicators``."""
+        return self.observations.item_ids.values
 
     @property
     def blocks(self) -> Iterator[slice]:
@@ -168,7 +179,7 @@ class Predictor(ABC):
             if row is not None:
                 raise UserError(f"The {what} id of row {row} is missing; every pair needs both.")
             if unknown == "error":
-                at.append(known_positions(ids, column, what, remedy))
+                at.append(known_positions(ids, column, what, remedy, SHELL))
             else:
                 at.append(ids.positions(column))
         return at[0], at[1]

@@ -87,14 +87,13 @@ def summary_of_posterior(fit: PosteriorFit) -> Summary:
 def summary_of_ensemble(fit: EnsembleFit) -> Summary:
     """What was fitted, how well, and how well it predicts."""
     seen = fit.observations
-    held_out = np.nan if fit.held_out_error is None else fit.held_out_error
     return Summary(
         f"Ensemble of Kolmogorov models: {fit.n_samples} models of "
         f"{fit.n_events // fit.n_samples} events, {seen.n_users:,} users, {seen.n_items:,} items\n"
         f"  observed   {seen.n_observed:,}, {_scale(seen)}\n"
         f"  fit        {_rmse(fit)}\n"
-        f"  held out   RMSE {held_out:.4f} in the original unit, on a tenth, with {TRIAL_MODELS} "
-        "models\n"
+        f"  held out   RMSE {fit.held_out_error:.4f} in the original unit, on a tenth, with "
+        f"{TRIAL_MODELS} models\n"
         f"  noise      {np.median(fit.noise):.3f}, a user's median standard deviation\n"
         f"  penalties  {fit.pmf_penalty:g} on PMFs, {fit.indicator_penalty:g} on indicators"
     )

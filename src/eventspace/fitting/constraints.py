@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from eventspace._base.codes import pack
 from eventspace._base.errors import UserError
+from eventspace._base.foreign import is_a
 from eventspace._base.printable import shown
 from eventspace._base.types import Codes, Floats, Seeds
 from eventspace.data.attributes import read_attributes
@@ -135,7 +135,7 @@ def as_rows(data: Any, ids: Ids) -> Any:
     """The table; its numbers alone where it has a row an id and no labels of its own."""
     if hasattr(data, "toarray"):  # sparse
         return data.toarray()
-    plain = isinstance(data, pd.DataFrame) and data.index.equals(pd.RangeIndex(len(ids)))
+    plain = is_a(data, "pandas.DataFrame") and list(data.index) == list(range(len(ids)))
     return data.to_numpy() if plain and len(data.columns) else data
 
 

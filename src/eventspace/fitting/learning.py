@@ -12,7 +12,7 @@ from eventspace._base.randomness import seed_of
 from eventspace.data.observations import Observations
 from eventspace.fitting.constraints import Given, given_start
 from eventspace.fitting.descent import Descent, best_descent, random_start
-from eventspace.fitting.settings import DescentSettings, check_allowed
+from eventspace.fitting.settings import DescentSettings, check_allowed, checked_steps
 
 FEW_ENTRIES, FEW_EVENTS = 10_000, 16  # up to these, ten random starts cost next to nothing
 MANY_STARTS = 10
@@ -29,7 +29,7 @@ def learn(
 
     After Ctrl-C it is the best so far, with a warning.
     """
-    steps = given.steps(settings.steps())
+    steps = given.steps(checked_steps(settings))
     if given.indicators is not None:
         check_allowed(settings.indicators, given.indicators)
     rng = np.random.default_rng(seed_of(settings.random_state))

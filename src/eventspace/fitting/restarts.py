@@ -17,11 +17,11 @@ from eventspace.data.invariants import MOST_SAMPLES
 from eventspace.data.observations import Observations
 from eventspace.engines import engine
 from eventspace.fitting.descent import Descent, descend, population_centre, random_start
+from eventspace.fitting.folds import Fold
 from eventspace.fitting.half_steps import HalfSteps
 from eventspace.fitting.settings import checked_threads
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
-from eventspace.splits import Fold
 
 TOL = 1e-4  # of the cost: a descent that gains less is at its end
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3)  # of PMFs, from strong to weak
@@ -43,15 +43,16 @@ class EnsembleSettings:
     random_state: Any = None
     verbose: bool | None = None
 
-    def check(self) -> None:
-        """Refuse a bad setting."""
-        check_whole("n_events", self.n_events, 1, WORD)
-        check_whole("n_models", self.n_models, 1, MOST_SAMPLES)
-        check_whole("n_iter", self.n_iter, 1)
-        checked_threads(self)
-        for name in ("pmf_penalty", "indicator_penalty"):
-            if getattr(self, name) != "auto":
-                check_number(name, getattr(self, name))
+
+def check_settings(settings: EnsembleSettings) -> None:
+    """Refuse a bad setting."""
+    check_whole("n_events", settings.n_events, 1, WORD)
+    check_whole("n_models", settings.n_models, 1, MOST_SAMPLES)
+    check_whole("n_iter", settings.n_iter, 1)
+    checked_threads(settings)
+    for name in ("pmf_penalty", "indicator_penalty"):
+        if getattr(settings, name) != "auto":
+            check_number(name, getattr(settings, name))
 
 
 class Trial(NamedTuple):

@@ -39,14 +39,6 @@ class DescentSettings:
     random_state: Any = None
     verbose: bool | None = None
 
-    def check(self, most_events: int = WORD) -> None:
-        """Refuse a bad setting."""
-        check_settings(self, most_events)
-
-    def steps(self) -> HalfSteps:
-        """The half-steps that these ask for, once they are checked."""
-        return checked_steps(self)
-
 
 def checked_steps(model: Any) -> HalfSteps:
     """The half-steps for a model's parameters; a bad one is refused with what is allowed."""
@@ -70,7 +62,8 @@ def check_settings(model: Any, most_events: int = WORD) -> None:
     check_whole("n_events", model.n_events, 1, most_events)
     check_whole("n_iter", model.n_iter, 1)
     if model.n_init != "auto" and not (is_whole(model.n_init) and model.n_init >= 1):
-        raise UserError(f"n_init={model.n_init!r} must be 'auto' or a whole number of at least 1.")
+        allowed = "'auto' or a whole number of at least 1"
+        raise UserError(f"must be {allowed}.", parameter="n_init", value=model.n_init)
     check_number("pmf_penalty", model.pmf_penalty)
     check_number("indicator_penalty", model.indicator_penalty)
     check_number("tol", model.tol)
@@ -101,7 +94,8 @@ def checked_threads(model: Any) -> int:
     """The number of threads that a model's ``n_jobs`` asks for."""
     n_jobs = 1 if model.n_jobs is None else model.n_jobs  # None is one, as in scikit-learn
     if not is_whole(n_jobs) or n_jobs == 0:
-        raise UserError(f"n_jobs={n_jobs!r} must be a whole number above 0, or -1 for all cores.")
+        allowed = "a whole number above 0, or -1 for all cores"
+        raise UserError(f"must be {allowed}.", parameter="n_jobs", value=n_jobs)
     return count_threads(int(n_jobs))
 
 

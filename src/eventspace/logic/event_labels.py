@@ -13,17 +13,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from eventspace._base.codes import unpack
 from eventspace._base.errors import UserError
 from eventspace._base.jit import njit
 from eventspace._base.printable import encoded, shown
 from eventspace._base.types import Floats
+from eventspace.data.deviations import deviations
 from eventspace.data.frames import DataFrame, data_frame
-from eventspace.logic.space import Space
-from eventspace.rules.evidence import deviations
-from eventspace.rules.measures import SHRINKAGE
+from eventspace.logic.space import SHRINKAGE, Space
 
 LABELS = 2, 1  # how many likes and dislikes make a label
 SIGNIFICANT = 1.0  # the least t-statistic that is worth a word
@@ -145,7 +143,7 @@ def _tags_of(value: Any) -> list[Hashable]:
         return [tag.strip() for tag in encoded(value).decode().split("|") if tag.strip()]
     if isinstance(value, Iterable):
         return [tag for part in value for tag in _tags_of(part)]
-    return [] if pd.isna(value) else [value]
+    return [] if value is None or value != value else [value]  # NaN is not itself
 
 
 @njit(cache=True, nogil=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from eventspace._base.codes import inside, masses, unpack
 from eventspace._base.printable import printable
 from eventspace._base.types import Floats, Positions
-from eventspace.data.frames import data_frame
+from eventspace.data.frames import DataFrame, data_frame
 from eventspace.logic.event_labels import EventLabels
 from eventspace.logic.space import Space
 
@@ -78,7 +77,7 @@ class Explanation:
         return int(self._space.ratings[self.item_at])
 
     @cached_property
-    def events(self) -> Any:
+    def events(self) -> DataFrame:
         """A row an event: the user's mass of it, the population's, whether the item comes true."""
         heaviest = self._heaviest
         columns = {
@@ -91,7 +90,7 @@ class Explanation:
         return data_frame(columns, self._space.observations.library)
 
     @cached_property
-    def rules(self) -> Any:
+    def rules(self) -> DataFrame:
         """The rules that link the item to what the user has rated, the nearest first.
 
         What implies the item bounds its probability from below, what it implies from above.

@@ -40,7 +40,12 @@ _WINDOW = 50  # characters of the expression that an error shows on either side 
 
 
 class ExpressionError(UserError):
-    """What is wrong with an expression, and where: the place has a caret under it."""
+    """What is wrong with an expression; below it are the expression and a caret at the place."""
+
+    picture = ""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n{self.picture}"
 
 
 class _Token(NamedTuple):
@@ -75,7 +80,7 @@ def event_of(space: Space, text: str, others: Mapping[str, int] | None = None) -
     def item(name: str) -> Event:
         try:
             k = positions[name] if name in positions else space.item(name)
-        except ValueError as error:
+        except UserError as error:
             raise UserError(f"{error}{_hint(name, positions)}") from error
         return Event.at(space, k) if space.ratings[k] else Event.of_item(space, ids[k])
 
@@ -96,14 +101,14 @@ def _hint(name: str, known: Container[str]) -> str:
 def parse(text: str, resolve: Callable[[str], T]) -> T:
     """The value of an expression, where ``resolve`` gives the value of a name.
 
-    A ValueError of ``resolve`` becomes an :class:`ExpressionError`, which shows the name's place.
+    A UserError of ``resolve`` becomes an :class:`ExpressionError`, which shows the name's place.
     """
     values: list[Any] = []
     for token in _postfix(text):
         if token.kind == "name":
             try:
                 values.append(resolve(token.text))
-            except ValueError as error:
+            except UserError as error:
                 raise _error(str(error), text, token.place) from None
         elif token.text == "~":
             values.append(~values.pop())
@@ -180,7 +185,9 @@ def _error(problem: str, text: str, place: int) -> ExpressionError:
     before = "..." * (start > 0) + _line(text[start:place])
     after = _line(text[place:stop]) + "..." * (stop < len(text))
     caret = " " * sum(map(_width, before)) + "^"
-    return ExpressionError(f"At character {place + 1}: {problem}\n{before}{after}\n{caret}")
+    error = ExpressionError(problem, where=f"At character {place + 1}")
+    error.picture = f"{before}{after}\n{caret}"
+    return error
 
 
 def _line(text: str) -> str:

@@ -15,10 +15,12 @@ from eventspace._base.codes import masses, pack, unpack
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace._base.types import Codes, Floats
-from eventspace.data.ids import Ids, as_column, plain_array
+from eventspace.data.column import plain_array
+from eventspace.data.ids import Ids
 from eventspace.data.observations import Observations
 
 NO_MASS = 1e-12  # an event that nobody gives more mass than this never occurs
+SHRINKAGE = 20  # what few ratings say is drawn to zero as by this many that say nothing
 _SEARCHED = 10_000  # ids among which a misspelt one is looked for
 
 
@@ -92,15 +94,19 @@ def known_position(ids: Ids, wanted: Any, what: str) -> int:
     return position
 
 
-def known_positions(ids: Ids, wanted: Any, what: str, remedy: str) -> NDArray[np.int64]:
+def known_positions(
+    ids: Ids, wanted: Any, what: str, remedy: str, shell: str | None = None
+) -> NDArray[np.int64]:
     """The positions of many ids; unknown ones are an error that names some, and the remedy."""
     positions = ids.positions(wanted)
     if (positions < 0).any():
-        missing = list(dict.fromkeys(plain_array(as_column(wanted))[positions < 0].tolist()))
+        missing = list(dict.fromkeys(plain_array(wanted)[positions < 0].tolist()))
         some = ", ".join(shown(id_) for id_ in missing[:5]) + (", ..." if len(missing) > 5 else "")
         near = _nearest(ids, missing[0]) if len(missing) == 1 else "."
         raise UserError(
-            f"The model does not know {len(missing)} of these {what}s: {some}{near} {remedy}"
+            f"The model does not know {len(missing)} of these {what}s: {some}{near}",
+            remedy=remedy,
+            shell=shell,
         )
     return positions
 

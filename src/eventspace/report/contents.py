@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import eventspace
 from eventspace._base.codes import WORD
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 from eventspace._base.types import Codes, Positions
+from eventspace._base.version import __version__
 from eventspace.data.observations import Observations
 from eventspace.logic.event_labels import EventLabels
 from eventspace.logic.inclusion import Classes
@@ -49,7 +49,7 @@ def contents(
     people = _positions_of(space, users)
     return {
         "title": title,
-        "version": eventspace.__version__,
+        "version": __version__,
         "counts": {"users": seen.n_users, "items": seen.n_items, "observed": seen.n_observed},
         "scale": list(seen.scale),
         "notes": _notes(space, items, people, users),
@@ -73,7 +73,7 @@ def _positions_of(space: Space, users: Any) -> Positions:
     if users is None:
         return budget.chosen_users(space)
     known = space.observations.user_ids
-    return known_positions(known, users, "user", "report(users=...) wants the model's own.")
+    return known_positions(known, users, "user", "report(users=...) wants the model's own.", "")
 
 
 def _notes(space: Space, items: Positions, people: Positions, users: Any) -> list[str]:

@@ -13,10 +13,9 @@ from eventspace._base.checks import is_real
 from eventspace._base.errors import UserError
 from eventspace._base.jit import njit
 from eventspace._base.types import Floats
+from eventspace.data.deviations import deviations
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
-
-DAMPING = 5.0  # a mean of few ratings is drawn to zero as by this many
 
 
 class Comparison(NamedTuple):
@@ -91,7 +90,7 @@ def liked_from(seen: Observations, like: Any) -> float:
         above = value[value > value.mean(dtype=np.float64)]
         return float(seen.from_unit(above.min())) if above.size else math.inf
     if not is_real(like) or math.isnan(like):
-        raise UserError(f"like={like!r} must be a number, in the unit of the table.")
+        raise UserError("must be a number, in the unit of the table.", parameter="like", value=like)
     return float(like)
 
 
@@ -110,38 +109,6 @@ def held_out_evidence(X: Any, trained: Observations, like: float) -> Evidence:
             stacklevel=4,
         )
     return Evidence(table, like)
-
-
-class Deviations(NamedTuple):
-    """The observations in both orders, the values over what the means explain."""
-
-    by_user: Entries
-    by_item: Entries
-
-
-def deviations(observations: Observations) -> Deviations:
-    """Each value less the mean, the item's and the user's damped deviation from it."""
-    by_user, by_item = observations.by_user, observations.by_item
-    mean = float(by_user.value.mean(dtype=np.float64))
-    item_mean = _damped_means(by_item, np.zeros(observations.n_users), mean)
-    user_mean = _damped_means(by_user, item_mean, mean)
-    return Deviations(
-        by_user._replace(value=_less(by_user, user_mean, item_mean, mean)),
-        by_item._replace(value=_less(by_item, item_mean, user_mean, mean)),
-    )
-
-
-def _damped_means(entries: Entries, of_other: Floats, mean: float) -> Floats:
-    """Each row's mean, over what the mean of all and the others' means explain."""
-    sizes = entries.sizes
-    rest = entries.value - mean - of_other[entries.index]
-    sums = np.bincount(np.repeat(np.arange(len(sizes)), sizes), rest, len(sizes))
-    return np.asarray(sums / (sizes + DAMPING))
-
-
-def _less(entries: Entries, of_row: Floats, of_other: Floats, mean: float) -> NDArray[np.float32]:
-    of_rows = np.repeat(of_row, entries.sizes)
-    return (entries.value - mean - of_rows - of_other[entries.index]).astype(np.float32)
 
 
 def _facts(entries: Entries, deviation: Entries, threshold: np.float32) -> tuple[Any, Any, Any]:

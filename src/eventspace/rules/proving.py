@@ -43,9 +43,19 @@ class RuleOptions:
         if self.convention == "paper" and self.min_confidence < 1:
             raise UserError("convention='paper' restates proved rules: leave min_confidence at 1.")
         if self.convention == "paper" and self.sort == "confidence":
-            raise UserError("sort='confidence' and convention='paper': proved rules all have 1.")
+            raise UserError(
+                "and convention='paper': proved rules all have 1.",
+                parameter="sort",
+                value=self.sort,
+            )
         if self.sort == "stability" and not self.restarts:
-            raise UserError("sort='stability' needs restarts=10, say: it is counted over them.")
+            raise UserError(
+                "needs",
+                parameter="sort",
+                value=self.sort,
+                remedy="restarts=10, say: it is counted over them.",
+                shell="--restarts 10, say: it is counted over them.",
+            )
 
     def miner(self, space: Space, other_fits: list[Codes]) -> mining.Miner:
         """What finds these rules in a space; the sets of other fits tell how stable they are."""

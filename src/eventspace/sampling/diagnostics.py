@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventspace._base.errors import UserError
 from eventspace._base.types import Floats
 
 
@@ -48,7 +47,7 @@ def effective_size(draws: Floats) -> Floats:
 def _halves(draws: Floats) -> Floats:
     n = draws.shape[1] // 2
     if n < 2:
-        raise UserError(f"{draws.shape[1]} draws a chain are too few: 4 are needed.")
+        raise ValueError(f"{draws.shape[1]} draws a chain are too few: 4 are needed.")
     return np.concatenate([draws[:, :n], draws[:, -n:]])
 
 

@@ -60,8 +60,9 @@ class Sampler:
     @classmethod
     def of(cls, settings: SamplingSettings, of_users: Attributes, of_items: Attributes) -> Sampler:
         """The one that these settings ask for."""
+        given = None if settings.concentration == "auto" else float(settings.concentration)
         attributes = of_users.standard(), of_items.standard()
-        beforehand = Beforehand(settings.fixed_concentration, settings.informed, *attributes)
+        beforehand = Beforehand(given, bool(settings.informed), *attributes)
         return cls(settings.n_events, beforehand, checked_engine(settings), settings.verbose)
 
     def sample(

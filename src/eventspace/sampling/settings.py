@@ -34,37 +34,40 @@ class SamplingSettings:
     random_state: Any = None
     verbose: bool | None = None
 
-    def check(self) -> None:
-        """Refuse a bad setting."""
-        check_whole("n_events", self.n_events, 1, WORD)
-        n_chains: Any = self.n_chains
-        if n_chains != "auto" and not (is_whole(n_chains) and n_chains >= 1):
-            raise UserError(
-                f"n_chains={self.n_chains!r} must be 'auto' or a whole number of at least 1."
-            )
-        check_whole("n_warmup", self.n_warmup, 0)
-        check_whole("n_draws", self.n_draws, 4)
-        check_whole("n_samples", self.n_samples, 1, MOST_SAMPLES)
-        check_choice("informed", self.informed, (True, False))
-        check_choice("weigh", self.weigh, (True, False))
-        checked_threads(self)
-        concentration: Any = self.concentration
-        if concentration != "auto" and not (is_real(concentration) and 0 <= concentration < np.inf):
-            raise UserError(
-                f"concentration={concentration!r} must be 'auto' or a finite number of at least 0."
-            )
 
-    def chains_for(self, n_observed: int) -> int:
-        """How many chains are run on a table of this size."""
-        few = FEW_CHAINS if n_observed >= FEW_ENTRIES else MANY_CHAINS
-        n_chains = few if self.n_chains == "auto" else int(self.n_chains)
-        if self.n_samples < n_chains:
-            raise UserError(
-                f"n_samples={self.n_samples} is too few: one is kept of each of {n_chains} chains."
-            )
-        return n_chains
+def check_settings(settings: SamplingSettings) -> None:
+    """Refuse a bad setting."""
+    check_whole("n_events", settings.n_events, 1, WORD)
+    n_chains: Any = settings.n_chains
+    if n_chains != "auto" and not (is_whole(n_chains) and n_chains >= 1):
+        raise UserError(
+            "must be 'auto' or a whole number of at least 1.",
+            parameter="n_chains",
+            value=n_chains,
+        )
+    check_whole("n_warmup", settings.n_warmup, 0)
+    check_whole("n_draws", settings.n_draws, 4)
+    check_whole("n_samples", settings.n_samples, 1, MOST_SAMPLES)
+    check_choice("informed", settings.informed, (True, False))
+    check_choice("weigh", settings.weigh, (True, False))
+    checked_threads(settings)
+    concentration: Any = settings.concentration
+    if concentration != "auto" and not (is_real(concentration) and 0 <= concentration < np.inf):
+        raise UserError(
+            "must be 'auto' or a finite number of at least 0.",
+            parameter="concentration",
+            value=concentration,
+        )
 
-    @property
-    def fixed_concentration(self) -> float | None:
-        """None where it is drawn along."""
-        return None if self.concentration == "auto" else float(self.concentration)
+
+def chains_for(settings: SamplingSettings, n_observed: int) -> int:
+    """How many chains are run on a table of this size."""
+    few = FEW_CHAINS if n_observed >= FEW_ENTRIES else MANY_CHAINS
+    n_chains = few if settings.n_chains == "auto" else int(settings.n_chains)
+    if settings.n_samples < n_chains:
+        raise UserError(
+            f"is too few: one is kept of each of {n_chains} chains.",
+            parameter="n_samples",
+            value=settings.n_samples,
+        )
+    return n_chains

@@ -65,7 +65,7 @@ def bounded(content: bytes | memoryview[int], n_objects: int, most: int) -> byte
     whole = bytes(content)
     parts = n_objects + sum(whole.count(sign) for sign in (b",", b"[", b"{"))
     if PER_OBJECT * parts + 4 * len(whole) > most:
-        raise UserError("it holds more ids than a file of its size can have")
+        raise ValueError("it holds more ids than a file of its size can have")
     return whole
 
 
@@ -73,12 +73,12 @@ def read_spelt(stored: Spelt, most: int) -> NDArray[np.object_]:
     """The objects that were spelt, in at most ``most`` bytes; a flaw is a ValueError."""
     utf8, ends, as_json = stored
     if utf8.dtype != np.uint8 or ends.dtype != np.int64 or utf8.ndim != 1 or ends.ndim != 1:
-        raise UserError("text is bytes, and where each ends")
+        raise ValueError("text is bytes, and where each ends")
     starts = np.concatenate([[0], ends[:-1]]).astype(np.int64) if ends.size else ends
     if (ends < starts).any() or (starts < 0).any() or utf8.size != (ends[-1] if ends.size else 0):
-        raise UserError("the ends of texts do not rise to the end of the bytes")
+        raise ValueError("the ends of texts do not rise to the end of the bytes")
     if as_json and ends.size and (ends - starts).max() > MOST_JSON:
-        raise UserError(f"an id is spelt in more than {MOST_JSON:,} bytes")
+        raise ValueError(f"an id is spelt in more than {MOST_JSON:,} bytes")
     whole = bounded(utf8.data, ends.size, most) if as_json else utf8.tobytes()
     objects = np.empty(ends.size, dtype=object)
     # ASCII is cut as text, which is quicker
@@ -98,13 +98,13 @@ def strict_json(text: str | bytes) -> Any:
     try:
         return _DECODER.decode(text if isinstance(text, str) else text.decode())
     except RecursionError:
-        raise UserError("it is nested too deeply") from None
+        raise ValueError("it is nested too deeply") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise UserError("a key comes twice")
+        raise ValueError("a key comes twice")
     return found
 
 
@@ -152,7 +152,7 @@ def encoded(element: Any) -> Any:
 def decoded(element: Any) -> Any:
     """The object that :func:`encoded` was given; whatever is wrong is a ValueError."""
     if isinstance(element, dict):
-        raise UserError("an id is a JSON object")
+        raise ValueError("an id is a JSON object")
     if isinstance(element, str):
         element.encode()  # half of a pair of surrogates is no text: nothing can write it down
     if not isinstance(element, list):
@@ -160,14 +160,14 @@ def decoded(element: Any) -> Any:
     name, content = element if len(element) == 2 else (None, None)
     kind: type = list if name in _OF_PARTS else str
     if not isinstance(content, kind):
-        raise UserError("an id is a JSON array that is none of ours")
+        raise ValueError("an id is a JSON array that is none of ours")
     try:
         found = _timestamp(content) if name == "timestamp" else _DECODE[str(name)](content)
         same = name in _OF_PARTS or encoded(found)[1] == content
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise UserError(f"an id is spelt {element!r:.60}") from error
+        raise ValueError(f"an id is spelt {element!r:.60}") from error
     if not same:  # such as "now"
-        raise UserError(f"an id is spelt {element!r:.60}")
+        raise ValueError(f"an id is spelt {element!r:.60}")
     return found
 
 

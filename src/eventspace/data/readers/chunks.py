@@ -103,10 +103,10 @@ class Chunks:
         buffer[: self._size] = self._buffer[: self._size]
         self._buffer = buffer
 
-    def unclosed(self, opened: int) -> ValueError:
+    def unclosed(self, opened: int) -> UserError:
         """The error that a quote at this place of the head gets, which no field ends with."""
         line = self._line + lines_in(self._buffer, opened)
-        return ValueError(
+        return UserError(
             f"{self._name!r} cannot be read as a table: the quote that opens a field in line "
             f"{line} is not closed where a field ends, or only after what looks like other rows. "
             "Remove it or close it; within a field in quotes, a quote is written twice."

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from eventspace._base.errors import UserError, UserTypeError
 from eventspace._base.printable import shown
-from eventspace.data.readers.columns import Columns
-from eventspace.data.readers.frames import NUMBER_KINDS
+from eventspace.data.column import column_kind, floats, missing, value_range
+from eventspace.data.readers.raw_entries import RawEntries
 from eventspace.data.scale import TOLERANCE, Scale, ScaleOption, allowed, choose
 
 
@@ -24,43 +23,42 @@ class NoNumberError(UserTypeError):
 
 
 _NOTHING = "Nothing is observed: there is no entry with a value and a weight above zero."
-_WEIGHTS_ALLOWED = "allowed are finite numbers from 0 up"
+_WEIGHTS_ALLOWED = ("allowed are finite numbers from 0 up",) * 2
 
 
-def clean(columns: Columns, option: ScaleOption) -> tuple[Columns, Scale]:
+def clean(raw: RawEntries, option: ScaleOption) -> tuple[RawEntries, Scale]:
     """The observed entries, with numbers for values and weights, and the scale of the values.
 
     Entries of weight zero are not observed; those without a value are dropped with a warning.
     """
-    what = "successes" if columns.counts else "value"
-    if not columns.values.size and not isinstance(option, tuple):
+    what = "successes" if raw.counts else "value"
+    if not raw.values.size and not isinstance(option, tuple):
         raise UserError("Nothing is observed: there is no row with a value.")
-    columns = replace(columns, values=_numbers(columns, columns.values, what, allowed(option)))
-    if columns.weights is not None:
-        columns = _weighted(columns)
-    scale = _scale(columns, option)
-    return _without_nan(columns), scale
+    raw = replace(raw, values=_numbers(raw, raw.values, what, allowed(option)))
+    if raw.weights is not None:
+        raw = _weighted(raw)
+    scale = _scale(raw, option)
+    return _without_nan(raw), scale
 
 
 def _numbers(
-    columns: Columns, raw: npt.NDArray[Any], what: str, allowed_range: str
+    raw: RawEntries, found: npt.NDArray[Any], what: str, allowed_range: tuple[str, str]
 ) -> npt.NDArray[Any]:
     """The array as one of numbers, or an error at the first that is none."""
-    kind = raw.dtype.kind
+    kind = found.dtype.kind
     if kind in "biuf":
-        return raw
+        return found
     if kind == "c":
         raise UserError(f"Complex data not supported: every {what} must be a real number.")
     if kind in "mM":
-        raise UserError(f"The {what}s are dates or times; {allowed_range}.")
-    objects = raw.astype(object)
-    missing = pd.isna(objects)
-    if pd.api.types.infer_dtype(objects, skipna=True) not in NUMBER_KINDS:
-        present = np.flatnonzero(~missing).tolist()
+        raise _refused(f"The {what}s are dates or times", allowed_range)
+    objects = found.astype(object)
+    if column_kind(objects) not in ("number", "bool"):
+        present = np.flatnonzero(~missing(objects)).tolist()
         # where a whole column came as text, the culprit is the first that is no number
         for k in sorted(present, key=lambda k: _is_numeric_text(objects[k])):
-            _refuse_other_than_number(columns, k, objects[k], what, allowed_range)
-    return np.where(missing, np.nan, objects).astype(np.float64)
+            _refuse_other_than_number(raw, k, objects[k], what, allowed_range)
+    return floats(objects)
 
 
 def _is_numeric_text(value: Any) -> bool:
@@ -71,92 +69,101 @@ def _is_numeric_text(value: Any) -> bool:
 
 
 def _refuse_other_than_number(
-    columns: Columns, k: int, value: Any, what: str, allowed_range: str
+    raw: RawEntries, k: int, value: Any, what: str, allowed_range: tuple[str, str]
 ) -> None:
     if isinstance(value, complex):
-        raise UserError(f"Complex data not supported: {what} {shown(value)} ({columns.place(k)}).")
+        raise UserError(f"Complex data not supported: {what} {shown(value)} ({raw.place(k)}).")
     if isinstance(value, (str, bytes)):
-        remedy = " (pandas.to_numeric makes numbers of text)" if _is_numeric_text(value) else ""
+        hint = in_shell = ""
+        if _is_numeric_text(value):
+            hint = " (pandas.to_numeric makes numbers of text)"
+            in_shell = " (is every number written with a point?)"
         if re.fullmatch(r"\s*[-+]?\d+,(?!\d{3}\s*$)\d+\s*", str(value)):  # no thousands
-            remedy = f" (with a point it is a number: {str(value).strip().replace(',', '.')})"
+            with_point = str(value).strip().replace(",", ".")
+            hint = in_shell = f" (with a point it is a number: {with_point})"
+        python, shell = allowed_range
         raise UserError(
-            f"{what} {shown(value)} ({columns.place(k)}) is text{remedy}; {allowed_range}."
+            f"{what} {shown(value)} ({raw.place(k)}) is",
+            remedy=f"text{hint}; {python}.",
+            shell=f"text{in_shell}; {shell}.",
         )
     try:
         float(value)
     except TypeError as error:
         raise NoNumberError(
-            f"{what} {shown(value)} ({columns.place(k)}) is no number: {error}."
+            f"{what} {shown(value)} ({raw.place(k)}) is",
+            remedy=f"no number: {error}.",
+            shell="no number.",
         ) from error
 
 
-def _weighted(columns: Columns) -> Columns:
+def _refused(problem: str, allowed_range: tuple[str, str]) -> UserError:
+    """The error for what is outside of the allowed range."""
+    python, shell = allowed_range
+    return UserError(f"{problem};", remedy=f"{python}.", shell=f"{shell}.")
+
+
+def _weighted(raw: RawEntries) -> RawEntries:
     """Weights checked and those of zero dropped; successes divided by their trials."""
-    assert columns.weights is not None
-    what = "trials" if columns.counts else "weight"
-    weights = _numbers(columns, columns.weights, what, _WEIGHTS_ALLOWED).astype(np.float64)
+    assert raw.weights is not None
+    what = "trials" if raw.counts else "weight"
+    weights = _numbers(raw, raw.weights, what, _WEIGHTS_ALLOWED).astype(np.float64)
     # stored as float32: what is infinite there is infinite here
     wrong = ~((weights >= 0) & (weights <= np.finfo(np.float32).max))
     if wrong.any():
         k = int(np.argmax(wrong))
         weight = float(weights[k])
         flaw = "missing" if math.isnan(weight) else "negative" if weight < 0 else "infinite"
-        raise UserError(f"{what} {weight!r} ({columns.place(k)}) is {flaw}; {_WEIGHTS_ALLOWED}.")
-    if columns.counts:
-        wrong = (columns.values > weights) | (columns.values < 0)
+        raise _refused(f"{what} {weight!r} ({raw.place(k)}) is {flaw}", _WEIGHTS_ALLOWED)
+    if raw.counts:
+        wrong = (raw.values > weights) | (raw.values < 0)
         if wrong.any():
             k = int(np.argmax(wrong))
             raise UserError(
-                f"successes {columns.values[k].item()!r} ({columns.place(k)}) are not between 0 "
+                f"successes {raw.values[k].item()!r} ({raw.place(k)}) are not between 0 "
                 f"and the trials, {weights[k]:.12g}."
             )
     stored = weights.astype(np.float32)
-    columns = replace(columns, weights=stored)
+    raw = replace(raw, weights=stored)
     observed = stored > 0
     if not observed.all():
-        columns, weights = columns.kept(observed), weights[observed]
-    if columns.counts:
-        columns = replace(columns, values=columns.values / weights, counts=False)
-    return columns
+        raw, weights = raw.kept(observed), weights[observed]
+    if raw.counts:
+        raw = replace(raw, values=raw.values / weights, counts=False)
+    return raw
 
 
-def _scale(columns: Columns, option: ScaleOption) -> Scale:
+def _scale(raw: RawEntries, option: ScaleOption) -> Scale:
     """The scale, after every value has been seen to be finite and within it."""
-    values = columns.values
-    # fmin and fmax pass over NaN
-    lowest = float(np.fmin.reduce(values)) if values.size else math.nan
-    highest = float(np.fmax.reduce(values)) if values.size else math.nan
+    values = raw.values
+    lowest, highest = value_range(values)
     if math.isnan(lowest):
         if isinstance(option, tuple):
             return option  # an empty table on a stated scale: users of whom nothing is known
         raise UserError(_NOTHING)
     if math.isinf(lowest) or math.isinf(highest):
         k = int(np.argmax(np.isinf(values)))
-        raise UserError(
-            f"value {values[k].item()!r} ({columns.place(k)}) is infinite; {allowed(option)}."
-        )
+        infinite = f"value {values[k].item()!r} ({raw.place(k)}) is infinite"
+        raise _refused(infinite, allowed(option))
     lo, hi = choose(option, lowest, highest)
     if math.isinf(hi - lo):
         raise UserError(f"The values span too much, from {lo:g} to {hi:g}; scale them down.")
     slack = TOLERANCE * (hi - lo)
     if lowest < lo - slack or highest > hi + slack:
         k = int(np.argmax((values < lo - slack) | (values > hi + slack)))
-        raise UserError(
-            f"value {values[k].item()!r} ({columns.place(k)}) is outside the scale; "
-            f"{allowed(option)}."
-        )
+        outside = f"value {values[k].item()!r} ({raw.place(k)}) is outside the scale"
+        raise _refused(outside, allowed(option))
     return lo, hi
 
 
-def _without_nan(columns: Columns) -> Columns:
-    values = columns.values
-    if values.dtype.kind != "f" or not values.size or not math.isnan(values.min()):
-        return columns
-    observed = ~np.isnan(columns.values)
-    n = columns.values.size
+def _without_nan(raw: RawEntries) -> RawEntries:
+    values, n = raw.values, raw.values.size
+    if values.dtype.kind != "f" or not n or not math.isnan(values.min()):
+        return raw
+    observed = ~np.isnan(values)
     warnings.warn(
         f"{n - int(observed.sum())} of {n} entries have no value (NaN): they are dropped.",
         UserWarning,
         stacklevel=5,
     )
-    return columns.kept(observed)
+    return raw.kept(observed)

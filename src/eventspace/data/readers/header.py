@@ -76,9 +76,9 @@ def refuse_twice(names: list[str], name: str) -> None:
         )
 
 
-def not_utf8(name: str) -> ValueError:
+def not_utf8(name: str) -> UserError:
     """The error that a file in another encoding gets."""
-    return ValueError(f"{name!r} is not text in UTF-8: a table is a CSV, TSV or Parquet file.")
+    return UserError(f"{name!r} is not text in UTF-8: a table is a CSV, TSV or Parquet file.")
 
 
 def _first_row(text: Chunks) -> tuple[str, int]:
@@ -117,7 +117,8 @@ def _names(fields: list[str], name: str) -> list[str] | None:
         return ["user", "item", "value"]
     if (long and numbers[2]) or (all(numbers) and any("." in field for field in fields)):
         raise UserError(
-            f"The first line of {name!r} may be a row or the names of the columns: "
-            "begin it with a line such as 'user,item,value', or pass a DataFrame."
+            f"The first line of {name!r} may be a row or the names of the columns:",
+            remedy="begin it with a line such as 'user,item,value', or pass a DataFrame.",
+            shell="begin it with a line such as 'user,item,value'.",
         )
     return None

@@ -6,10 +6,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
+from eventspace._base.errors import UserError
 from eventspace.data.readers.chunks import Chunk, Chunks, ahead
-from eventspace.data.readers.column_names import FEW, role
 from eventspace.data.readers.header import BOM, Header, not_utf8, read_header
 from eventspace.data.readers.quotes import lines_in, uneven_row
+from eventspace.data.readers.roles import FEW, role
 from eventspace.data.readers.spelling import SpeltColumn
 
 _BLOCK = 1 << 22  # bytes that a thread of pyarrow's takes at a time
@@ -105,7 +106,7 @@ def _parsed(chunk: Chunk, header: Header, types: dict[str, Any], name: str) -> A
     return table
 
 
-def _uneven(chunk: Chunk, header: Header, name: str) -> ValueError | None:
+def _uneven(chunk: Chunk, header: Header, name: str) -> UserError | None:
     """The error that a row with too few or too many fields gets, if there is one."""
     data, n = chunk.data, len(header.names)
     start, end, fields = uneven_row(data, data.size, ord(header.delimiter), n)
@@ -114,7 +115,7 @@ def _uneven(chunk: Chunk, header: Header, name: str) -> ValueError | None:
     row = data[start : min(end, start + 4 * _SHOWN)].tobytes().decode(errors="replace")
     row = row.rstrip("\r\n")
     shown = repr(row if len(row) <= _SHOWN else row[:_SHOWN] + "...")
-    return ValueError(
+    return UserError(
         f"{name!r} cannot be read as a table: line {chunk.line + lines_in(data, start)} has "
         f"{fields} field{'s' * (fields != 1)} and the first line {n}: {shown}."
     )

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from eventspace._base.errors import UserError
 from eventspace._base.types import Bits, Floats
 from eventspace.sampling.draw_pmfs import TINY
 from eventspace.sampling.priors.features import ROUNDING, ridge_of
@@ -151,7 +150,7 @@ def draw_by_slice(
     """
     height = log_density(x) - rng.exponential()
     if not np.isfinite(height):
-        raise UserError(f"There is no slice at {x}, where the log of the density is {height}.")
+        raise ValueError(f"There is no slice at {x}, where the log of the density is {height}.")
     low = x - width * rng.random()
     high = low + width
     while log_density(low) > height:

@@ -1,4 +1,4 @@
-"""Observed entries in columns, whatever they came in."""
+"""Observed entries as they came: numbered ids, values and weights that nobody has looked at yet."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-from scipy import sparse
 
 from eventspace._base.errors import UserError
+from eventspace._base.foreign import SPARSE, is_a
 from eventspace._base.printable import shown
-from eventspace.data.ids import Ids, as_column, number
-from eventspace.data.readers.column_names import role
-from eventspace.data.readers.column_roles import Roles
-from eventspace.data.readers.frames import Table, column_kind, value_array
-
-Int32Array = npt.NDArray[np.int32]
+from eventspace._base.types import Bits
+from eventspace.data.column import as_column, missing, value_array
+from eventspace.data.entries import Int32Array
+from eventspace.data.ids import Ids, number
+from eventspace.data.readers.roles import Roles, user_column
+from eventspace.data.readers.tables import Table
 
 
 class Known(NamedTuple):
@@ -30,13 +29,26 @@ class Known(NamedTuple):
     @classmethod
     def of(cls, users: Any, items: Any) -> Known:
         """Known ids, from whatever column holds them."""
-        return cls(
-            *(ids if ids is None or isinstance(ids, Ids) else Ids(ids) for ids in (users, items))
-        )
+        return cls(_distinct("users", users), _distinct("items", items))
+
+    def numbered(self, users: Any, items: Any) -> tuple[Ids, Ids, Int32Array, Int32Array]:
+        """The ids in two columns, the known ones first, and the positions of each row's."""
+        user_ids, user_at = number(users, "user", self.users)
+        item_ids, item_at = number(items, "item", self.items)
+        return user_ids, item_ids, user_at, item_at
+
+
+def _distinct(name: str, ids: Any) -> Ids | None:
+    if ids is None or isinstance(ids, Ids):
+        return ids
+    known = Ids(ids)
+    if not known.unique:
+        raise UserError("holds an id twice.", parameter=name)
+    return known
 
 
 @dataclass
-class Columns:
+class RawEntries:
     """One row an entry: positions of its user and item, its value and weight as they came.
 
     ``rows`` is where an entry stood in the caller's data, None if they stand there in this order.
@@ -59,7 +71,7 @@ class Columns:
         user, item = self.user_ids[self.users[k]], self.item_ids[self.items[k]]
         return f"row {row}, user {shown(user)}, item {shown(item)}"
 
-    def kept(self, mask: npt.NDArray[np.bool_]) -> Columns:
+    def kept(self, mask: Bits) -> RawEntries:
         """These entries only."""
         return replace(
             self,
@@ -71,34 +83,28 @@ class Columns:
         )
 
 
-def from_triples(data: tuple[Any, ...], known: Known) -> Columns:
+def from_triples(data: tuple[Any, ...], known: Known) -> RawEntries:
     """Entries of ``(users, items, values)``, or with weights as a fourth."""
     if len(data) not in (3, 4):
         raise UserError(
             f"A tuple must be (users, items, values) or (users, items, values, weights), this has "
             f"{len(data)} elements."
         )
-    data = tuple(as_column(column) for column in data)
-    lengths = [len(column) for column in data]
+    users, items, values, *weights = (as_column(column) for column in data)
+    lengths = [len(column) for column in (users, items, values, *weights)]
     if len(set(lengths)) > 1:
         raise UserError(f"Users, items, values (and weights) differ in length: {lengths}.")
-    user_ids, users = number(data[0], "user", known.users)
-    item_ids, items = number(data[1], "item", known.items)
-    weights = value_array(data[3]) if len(data) == 4 else None
-    return Columns(user_ids, item_ids, users, items, value_array(data[2]), weights)
+    weight = value_array(weights[0]) if weights else None
+    return RawEntries(*known.numbered(users, items), value_array(values), weight)
 
 
-def from_long(table: Table, roles: Roles, known: Known) -> Columns:
+def from_long(table: Table, roles: Roles, known: Known) -> RawEntries:
     """Entries of a long table."""
-    user_ids, users = number(table.ids(roles["user"], known.users), "user", known.users)
-    item_ids, items = number(table.ids(roles["item"], known.items), "item", known.items)
+    users, items = table.ids(roles["user"], known.users), table.ids(roles["item"], known.items)
     counts = "successes" in roles
     value, weight = ("successes", "trials") if counts else ("value", "weight")
-    return Columns(
-        user_ids,
-        item_ids,
-        users,
-        items,
+    return RawEntries(
+        *known.numbered(users, items),
         value_array(table.column(roles[value])),
         value_array(table.column(roles[weight])) if weight in roles else None,
         counts=counts,
@@ -106,24 +112,25 @@ def from_long(table: Table, roles: Roles, known: Known) -> Columns:
     )
 
 
-def from_wide(table: Table, user: Hashable | None, weight: Any, known: Known) -> Columns:
+def from_wide(table: Table, user: Hashable | None, weight: Any, known: Known) -> RawEntries:
     """Entries of a table with a row a user and a column an item."""
-    at = _user_column(table, user)
+    at = user_column(table, user)
     positions = [j for j in range(len(table.names)) if j != at]
-    if at is not None:
-        labels = table.ids(at, known.users)
-    elif isinstance(table.frame, pd.DataFrame):
-        labels = table.frame.index
-    else:
+    labels = table.index if at is None else table.ids(at, known.users)
+    if labels is None:
         labels = np.arange(len(table))
-    columns = _from_matrix(
-        table.matrix(positions), weight, labels, [table.names[j] for j in positions], known
-    )
-    return replace(columns, library=table.library)
+    names = [table.names[j] for j in positions]
+    entries = _from_matrix(table.matrix(positions), weight, labels, names, known)
+    return replace(entries, library=table.library)
 
 
-def from_array(data: Any, weight: Any, known: Known) -> Columns:
-    """Entries of a dense array or nested lists, users x items, NaN or None where missing."""
+def from_grid(data: Any, weight: Any, known: Known) -> RawEntries:
+    """Entries of an array, nested lists or a sparse matrix, users x items.
+
+    Missing are NaN and None; in a sparse one all that is stored is there, zeros too.
+    """
+    if is_a(data, *SPARSE):
+        return _from_sparse(data, weight, known)
     if isinstance(data, list) and data and isinstance(data[0], tuple):
         raise UserError(
             "A list of tuples could be rows of (user, item, value) or of an array: pass "
@@ -142,25 +149,48 @@ def from_array(data: Any, weight: Any, known: Known) -> Columns:
             f"Nothing is observed: 0 feature(s) (shape={array.shape}) while a minimum of 1 is "
             "required."
         )
-    return _from_matrix(array, weight, np.arange(array.shape[0]), np.arange(array.shape[1]), known)
+    n_rows, n_columns = array.shape
+    return _from_matrix(array, weight, np.arange(n_rows), np.arange(n_columns), known)
 
 
-def from_sparse(data: Any, weight: Any, known: Known) -> Columns:
-    """Entries of a scipy.sparse array or matrix: all that is stored, zeros too."""
+def _from_matrix(
+    matrix: npt.NDArray[Any], weight: Any, row_labels: Any, col_labels: Any, known: Known
+) -> RawEntries:
+    user_ids, item_ids, row_user, col_item = known.numbered(row_labels, col_labels)
+    observed = ~missing(matrix)
+    rows = np.repeat(np.arange(len(row_user), dtype=np.int32), observed.sum(axis=1))
+    return RawEntries(
+        user_ids,
+        item_ids,
+        row_user[rows],
+        np.broadcast_to(col_item, matrix.shape)[observed],
+        matrix[observed],
+        None if weight is None else _same_shape(weight, matrix.shape)[observed],
+        rows,
+    )
+
+
+def _from_sparse(data: Any, weight: Any, known: Known) -> RawEntries:
     if data.ndim != 2:
         raise UserError(f"Expected a 2-D sparse array, users x items, got {data.ndim} dimension.")
     coo = _checked_coo(data)
     rows, cols = (np.asarray(position) for position in coo.coords)
-    weights = None if weight is None else _same_shape(weight, coo.shape)[rows, cols]
-    user_ids, row_user = number(np.arange(coo.shape[0]), "user", known.users)
-    item_ids, col_item = number(np.arange(coo.shape[1]), "item", known.items)
-    return Columns(
-        user_ids, item_ids, row_user[rows], col_item[cols], np.asarray(coo.data), weights, rows
+    user_ids, item_ids, row_user, col_item = known.numbered(*map(np.arange, coo.shape))
+    return RawEntries(
+        user_ids,
+        item_ids,
+        row_user[rows],
+        col_item[cols],
+        np.asarray(coo.data),
+        None if weight is None else _same_shape(weight, coo.shape)[rows, cols],
+        rows,
     )
 
 
 def _checked_coo(data: Any) -> Any:
     """A sparse matrix as coordinates, all of them inside: SciPy's own loops check nothing."""
+    from scipy import sparse
+
     try:
         if data.format in ("csr", "csc", "bsr"):
             data.check_format(full_check=True)
@@ -180,53 +210,8 @@ def _checked_coo(data: Any) -> Any:
     return coo
 
 
-def _from_matrix(
-    matrix: npt.NDArray[Any], weight: Any, row_labels: Any, col_labels: Any, known: Known
-) -> Columns:
-    user_ids, row_user = number(row_labels, "user", known.users)
-    item_ids, col_item = number(col_labels, "item", known.items)
-    observed = np.logical_not(pd.isna(matrix))
-    rows = np.repeat(np.arange(len(row_user), dtype=np.int32), observed.sum(axis=1))
-    return Columns(
-        user_ids,
-        item_ids,
-        row_user[rows],
-        np.broadcast_to(col_item, matrix.shape)[observed],
-        matrix[observed],
-        None if weight is None else _same_shape(weight, matrix.shape)[observed],
-        rows,
-    )
-
-
 def _same_shape(weight: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
     weights = np.asarray(weight)
     if weights.shape != shape:
         raise UserError(f"The weights' shape {weights.shape} is not that of the values, {shape}.")
     return weights
-
-
-def _user_column(table: Table, user: Hashable | None) -> int | None:
-    """The column of the users in a wide table: by name, else the first if it is text or times."""
-    if user is not None:
-        if user not in table.names:
-            raise UserError(f"There is no column {shown(user)}.")
-        return table.names.index(user)
-    roles = [role(name) for name in table.names]
-    for r in ("user", "index"):
-        if roles.count(r) > 1:
-            raise UserError(
-                f"Columns {shown(table.names[roles.index(r)])} and more are named like the user: "
-                "say which with Observations.from_wide(data, user=...)."
-            )
-        if r in roles:
-            return roles.index(r)
-    if table.index is not None or not table.names:
-        return None
-    if column_kind(table.column(0)) not in ("other", "time"):
-        return None
-    if roles[0] == "item":
-        raise UserError(
-            f"Column {shown(table.names[0])} is named like an item, but a wide table has a row for "
-            "each user and a column for each item: transpose it."
-        )
-    return 0
