@@ -14,7 +14,7 @@ demo: $(VENV)/installed
 	$(BIN)/eventspace demo
 
 # Kernels are tested once more without the compiler
-PYTEST := $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal --durations 10
+PYTEST := $(BIN)/pytest -n logical --maxprocesses 8 --dist worksteal --durations 10
 PLAIN  := tests/kernels tests/test_observations.py tests/test_order.py tests/test_rules.py tests/test_explain.py
 
 test: $(VENV)/installed

@@ -74,12 +74,16 @@ except BaseException:
 
 
 def started(code: str, *arguments: object, cwd: Path | None = None) -> subprocess.Popen[bytes]:
-    """A process that has come to where it says that it is ready."""
+    """A process that has come to where it says that it is ready.
+
+    It hears signals that the tests themselves may ignore, as with nohup.
+    """
     process = subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=cwd,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
     assert process.stderr is not None
     assert process.stderr.readline() == b"ready\n"

@@ -15,6 +15,7 @@ from eventspace.sampling import sampler
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.diagnostics import effective_size, split_rhat
 from eventspace.sampling.sampler import Sampler
+from tests.fits import fitted
 from tests.planted import noisy_stars
 
 QUICK = {"n_events": 8, "n_chains": 2, "n_warmup": 20, "n_draws": 24, "n_samples": 12}
@@ -29,7 +30,7 @@ def noisy() -> tuple[pd.DataFrame, pd.DataFrame]:
 @pytest.fixture(scope="module")
 def posterior(noisy):
     table = Observations.from_long(noisy[0], scale=(1, 5))
-    return KolmogorovPosterior(**QUICK, random_state=0).fit(table)
+    return fitted(KolmogorovPosterior(**QUICK, random_state=0), table)
 
 
 def rmse(stars, test) -> float:
@@ -126,7 +127,7 @@ def test_a_file_holds_it_all(posterior, noisy, tmp_path) -> None:
 
 def test_new_users_fold_in(noisy) -> None:
     table = Observations.from_long(noisy[0], scale=(1, 5))
-    model = KolmogorovPosterior(**QUICK, random_state=0).fit(table)
+    model = fitted(KolmogorovPosterior(**QUICK, random_state=0), table)
     stars = noisy[0][noisy[0]["user"] == "u3"].assign(user="new")
     model.fold_in(stars)
     both = model.predict((["u3", "new"], ["i5", "i5"]))
@@ -250,8 +251,8 @@ def test_attributes_of_new_rows_need_the_columns_of_the_fit(kinds) -> None:
 
 def test_attributes_of_new_users_speak_for_them(kinds) -> None:
     wide, of_users, _ = kinds
-    model = KolmogorovPosterior(**QUICK, random_state=0)
-    model.fit(Observations.from_wide(wide.iloc[:60], scale=(0, 1)), user_attributes=of_users)
+    known = Observations.from_wide(wide.iloc[:60], scale=(0, 1))
+    model = fitted(KolmogorovPosterior(**QUICK, random_state=0), known, user_attributes=of_users)
     new = wide.index[60:]
     few = (new, np.repeat("i0", 20), np.full(20, 0.5), np.full(20, 1e-6))
     p = model.fold_in(few, user_attributes=of_users).predict((new, np.repeat("i2", 20)))
@@ -261,8 +262,8 @@ def test_attributes_of_new_users_speak_for_them(kinds) -> None:
 
 def test_a_fold_in_that_fails_changes_nothing(kinds, monkeypatch) -> None:
     wide, of_users, _ = kinds
-    model = KolmogorovPosterior(**QUICK, random_state=0)
-    model.fit(Observations.from_wide(wide.iloc[:60], scale=(0, 1)), user_attributes=of_users)
+    known = Observations.from_wide(wide.iloc[:60], scale=(0, 1))
+    model = fitted(KolmogorovPosterior(**QUICK, random_state=0), known, user_attributes=of_users)
     before = model.predict()
 
     def interrupted(self, chain, log_odds):

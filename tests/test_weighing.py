@@ -17,6 +17,7 @@ from eventspace.sampling.joint_law import Joint, together
 from eventspace.sampling.priors.noise import SHAPE as NOISE_SHAPE
 from eventspace.sampling.priors.noise import NoisePrior
 from tests import naive
+from tests.fits import fitted
 
 Floats = NDArray[np.float64]
 
@@ -211,7 +212,7 @@ def off(model: Any, users: slice, items: slice, chances: Floats) -> float:
 
 def test_weighing_chains_predicts_better(weighed, tables) -> None:
     known = Observations.from_wide(tables[0].iloc[:250, :56], scale=(0, 1))
-    plain = KolmogorovPosterior(**QUICK, random_state=0, weigh=False).fit(known)
+    plain = fitted(KolmogorovPosterior(**QUICK, random_state=0, weigh=False), known)
     assert (weighed.n_together_, plain.n_together_) == (4, 1)
     assert_array_equal(np.sort(weighed.cost_.ravel()), np.sort(plain.cost_.ravel()))
     part = slice(250), slice(56), tables[1]
@@ -371,6 +372,6 @@ def test_one_draw_of_a_chain_is_not_weighed(tables) -> None:
 
 def test_the_penalty_is_that_of_the_chains_whether_they_are_weighed_or_not(weighed, tables) -> None:
     known = Observations.from_wide(tables[0].iloc[:250, :56], scale=(0, 1))
-    plain = KolmogorovPosterior(**QUICK, random_state=0, weigh=False).fit(known)
+    plain = fitted(KolmogorovPosterior(**QUICK, random_state=0, weigh=False), known)
     of_noise = (np.median(weighed.noise_) / np.median(plain.noise_)) ** 2
     assert weighed.pmf_penalty_ == pytest.approx(plain.pmf_penalty_ * of_noise)

@@ -60,9 +60,9 @@ class Sampler:
     @classmethod
     def of(cls, settings: SamplingSettings, of_users: Attributes, of_items: Attributes) -> Sampler:
         """The one that these settings ask for."""
-        given = None if settings.concentration == "auto" else float(settings.concentration)
         attributes = of_users.standard(), of_items.standard()
-        beforehand = Beforehand(given, bool(settings.informed), *attributes)
+        fixed = None if settings.concentration == "auto" else float(settings.concentration)
+        beforehand = Beforehand(fixed, bool(settings.informed), *attributes)
         return cls(settings.n_events, beforehand, checked_engine(settings), settings.verbose)
 
     def sample(
@@ -116,10 +116,8 @@ class Sampler:
 
     def start(self, observations: Observations, rng: np.random.Generator) -> Chain:
         """A chain where a descent ends, down ever weaker penalties."""
-        descent, engine = (
-            random_start(observations, self.n_events, rng),
-            self.engine.with_threads(1),
-        )
+        descent = random_start(observations, self.n_events, rng)
+        engine = self.engine.with_threads(1)
         for penalty in START_PENALTIES:
             steps = HalfSteps.on(engine, START_SOLVER, Pairwise(), 0.0, penalty)
             descent = descend(
