@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test fuzz lint docs bench reproduce clean
+.PHONY: demo test test-all fuzz lint docs bench reproduce clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -13,9 +13,17 @@ $(VENV)/installed: pyproject.toml
 demo: $(VENV)/installed
 	$(BIN)/eventspace demo
 
+# Kernels are tested once more without the compiler
+PYTEST := $(BIN)/pytest -n logical --maxprocesses 8 --dist worksteal --durations 10
+PLAIN  := tests/kernels tests/test_observations.py tests/test_order.py tests/test_rules.py tests/test_explain.py
+
 test: $(VENV)/installed
-	$(BIN)/pytest
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest tests/kernels tests/test_observations.py tests/test_order.py tests/test_rules.py tests/test_explain.py
+	$(PYTEST)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PLAIN)
+
+# What takes minutes after that: whole examples, long pages, long fuzzing
+test-all: test
+	$(PYTEST) -m whole
 
 # So many seconds for each target, and at most so many cases; a seed of its own for each run
 FUZZ_SECONDS ?= 600
@@ -41,6 +49,7 @@ lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 $(VENV)/docs: $(VENV)/installed
 	$(BIN)/pip install --quiet --editable ".[docs]"
@@ -64,4 +73,4 @@ reproduce: $(VENV)/bench
 	$(if $(QUICK),,$(BIN)/python -m reproduction.rules)
 
 clean:
-	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

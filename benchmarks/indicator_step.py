@@ -19,9 +19,10 @@ from benchmarks import data, sdp
 from benchmarks.timing import interleaved, median, publish, save, table, timed
 from eventspace._base.randomness import streams
 from eventspace.data.observations import Observations
-from eventspace.engines.cpu import CPU
+from eventspace.engines import engine
 from eventspace.engines.gram import normal_equations
 from eventspace.fitting.descent import random_start
+from eventspace.fitting.half_steps import HalfSteps
 from eventspace.indicators.exact import Exact, exact
 from eventspace.pmf.pairwise import Pairwise
 
@@ -41,11 +42,11 @@ def instances(observations: Observations, n_events: int, penalty: float) -> Inst
     rng = np.random.default_rng(0)
     start = random_start(observations, n_events, rng)
     pmf, codes = start.pmf, start.codes
-    engine = CPU(Exact(), Pairwise(), 0.0, penalty, 2)
+    steps = HalfSteps.on(engine(n_threads=2), Exact(), Pairwise(), 0.0, penalty)
     for _ in range(ITERATIONS):
         seeds = streams(rng, observations.n_items)
-        codes = engine.update_indicators(observations.by_item, pmf, codes, seeds).codes
-        pmf = engine.update_pmfs(observations.by_user, pmf, codes, np.zeros(n_events)).pmf
+        codes = steps.update_indicators(observations.by_item, pmf, codes, seeds).codes
+        pmf = steps.update_pmfs(observations.by_user, pmf, codes, np.zeros(n_events)).pmf
     n_items = observations.n_items
     S, v = np.empty((n_items, n_events, n_events)), np.empty((n_items, n_events))
     energy = np.empty(n_items)

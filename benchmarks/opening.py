@@ -20,7 +20,8 @@ from benchmarks.timing import interleaved, median, publish, save, table
 from eventspace import KolmogorovModel, KolmogorovPosterior, Observations
 from eventspace.data.ids import Ids
 from eventspace.data.invariants import check_entries, check_ids
-from eventspace.storage.models import check_fitted, load_any
+from eventspace.fitted import load
+from eventspace.fitted.files import check_parts
 
 REPEATS = 9
 MILLIONS = 20
@@ -53,11 +54,11 @@ def models() -> dict[str, Callable[[], Any]]:
 
 def check(model: Any) -> None:
     """All that is checked of a file, once it is in memory."""
-    seen = model.observations_
+    seen = model.observations
     for ids, what in ((seen.user_ids, "user"), (seen.item_ids, "item")):
         check_ids(Ids(ids.values), what)
     check_entries(seen.by_user, seen.n_users, seen.n_items)
-    check_fitted(model)
+    check_parts(model.fit)
 
 
 def main() -> None:
@@ -67,9 +68,9 @@ def main() -> None:
         for name, fitted in models().items():
             path = Path(folder) / "m.eventspace"
             fitted().save(path)
-            model = load_any(path)
+            model = load(path)
             spent = interleaved(
-                {"open": lambda: load_any(path), "check": lambda: check(model)},  # noqa: B023
+                {"open": lambda: load(path), "check": lambda: check(model)},  # noqa: B023
                 REPEATS,
             )
             shares = [c / o for c, o in zip(spent["check"], spent["open"], strict=True)]

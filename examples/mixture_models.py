@@ -79,7 +79,7 @@ def borne_out(mixture: Mixture, model: KolmogorovModel) -> dict[str, float]:
     holds = np.asarray((bits[:, None] <= bits[None]).all(axis=2))
     pairs = ~np.eye(len(bits), dtype=bool)
     mean = mixture.samples.mean().to_numpy()
-    rules = model.rules(top=None, fold=False)
+    rules: Any = model.rules(top=None, fold=False)
     sites = mixture.profiles.index
     first, second = (sites.get_indexer(rules[side]) for side in ("if_item", "then_item"))
     return {
@@ -94,7 +94,8 @@ def in_the_reference(mixture: Mixture, model: KolmogorovModel) -> list[dict[str,
     """The first rules, with the cell types in which the reference is methylated."""
     on = mixture.profiles > 0.5
     found = []
-    for rule in model.rules(top=6).itertuples():
+    first_rules: Any = model.rules(top=6)
+    for rule in first_rules.itertuples():
         first, second = on.loc[rule.if_item], on.loc[rule.then_item]
         found.append(
             {

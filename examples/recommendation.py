@@ -167,8 +167,8 @@ def measure() -> dict[str, Any]:
 
 def _read(model: KolmogorovModel, films: Films) -> dict[str, Any]:
     """What there is to read: events, rules with held-out evidence, one recommendation."""
-    events = model.events(films.genres)
-    rules = model.rules(films.test, top=200, min_evidence=WELL_RATED, like=LIKE)
+    events: Any = model.events(films.genres)
+    rules: Any = model.rules(films.test, top=200, min_evidence=WELL_RATED, like=LIKE)
     checked = rules[rules["users"] >= 10].head(8)
     best = model.recommend(USER, 5, min_evidence=WELL_RATED, unit="original")
     why = str(model.explain(USER, best["item"].iloc[0], films.genres))

@@ -18,8 +18,9 @@ from benchmarks import data
 from benchmarks.timing import table
 from eventspace._base.randomness import streams
 from eventspace.data.observations import Observations
-from eventspace.engines.cpu import CPU
+from eventspace.engines import engine
 from eventspace.fitting.descent import random_start
+from eventspace.fitting.half_steps import HalfSteps
 from eventspace.indicators import SDR, Exact
 from eventspace.pmf import Pairwise
 from reproduction import figures as pictures
@@ -45,7 +46,9 @@ def seconds(
 ) -> dict[str, float]:
     """Of the two steps of the fourth iteration, on one thread."""
     rng = np.random.default_rng(0)
-    engine, exact = CPU(solver, Pairwise(), 0.0, 10.0), CPU(Exact(), Pairwise(), 0.0, 10.0)
+    one, exact = (
+        HalfSteps.on(engine(), chosen, Pairwise(), 0.0, 10.0) for chosen in (solver, Exact())
+    )
     start = random_start(observations, n_events, rng)
     pmf, codes = start.pmf, start.codes
     by_item, by_user = observations.by_item, observations.by_user
@@ -55,8 +58,8 @@ def seconds(
         codes = exact.update_indicators(by_item, pmf, codes, seeds).codes
         pmf = exact.update_pmfs(by_user, pmf, codes, centre).pmf
     steps: dict[str, Callable[[], object]] = {
-        "indicator": partial(engine.update_indicators, by_item, pmf, codes, seeds),
-        "pmf": partial(engine.update_pmfs, by_user, pmf, codes, centre),
+        "indicator": partial(one.update_indicators, by_item, pmf, codes, seeds),
+        "pmf": partial(one.update_pmfs, by_user, pmf, codes, centre),
     }
     return {name: least(step, repeats) for name, step in steps.items()}
 

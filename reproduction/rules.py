@@ -22,7 +22,7 @@ from benchmarks import data
 from benchmarks.timing import machine, table
 from eventspace import KolmogorovModel, Observations
 from eventspace.data.deviations import deviations
-from eventspace.rules.measures import SHRINKAGE
+from eventspace.logic.space import SHRINKAGE
 from reproduction import movielens
 
 Floats = NDArray[np.float64]

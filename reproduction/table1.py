@@ -18,8 +18,9 @@ from benchmarks.timing import table
 from eventspace._base.codes import unpack
 from eventspace._base.randomness import streams
 from eventspace.data.observations import Observations
-from eventspace.engines.cpu import CPU
+from eventspace.engines import engine
 from eventspace.fitting.descent import random_start
+from eventspace.fitting.half_steps import HalfSteps
 from eventspace.indicators import Exact
 from eventspace.pmf import Pairwise
 from reproduction import movielens
@@ -78,14 +79,14 @@ def rates(
 ) -> list[float]:
     """The parts of items and of bits that differ, and of items whose cost does, in one descent."""
     compared = Compared(roundings, floor)
-    engine = CPU(compared, Pairwise())
+    steps = HalfSteps.on(engine(), compared, Pairwise())
     rng = np.random.default_rng(seed)
     start = random_start(observations, n_events, rng)
     pmf, codes = start.pmf, start.codes
     for _ in range(n_iter):
         seeds = streams(rng, observations.n_items)
-        codes = engine.update_indicators(observations.by_item, pmf, codes, seeds).codes
-        pmf = engine.update_pmfs(observations.by_user, pmf, codes, np.zeros(n_events)).pmf
+        codes = steps.update_indicators(observations.by_item, pmf, codes, seeds).codes
+        pmf = steps.update_pmfs(observations.by_user, pmf, codes, np.zeros(n_events)).pmf
     items, differ, bits, above = compared.counts
     return [differ / items, bits / items / n_events, above / items]
 

@@ -13,8 +13,9 @@ import numpy as np
 from benchmarks.timing import table
 from eventspace import KolmogorovModel, Observations
 from eventspace.baselines import BinaryFactorization, HypercubeModel
-from eventspace.engines.cpu import CPU
+from eventspace.engines import engine
 from eventspace.fitting.descent import Descent, descend, random_start
+from eventspace.fitting.half_steps import HalfSteps
 from eventspace.indicators import SDR, Exact
 from eventspace.pmf import Pairwise
 from reproduction import figures as pictures
@@ -53,9 +54,9 @@ def curve(observations: Observations, n_events: int, solvers: str, seed: int, n_
     def keep(now: Descent) -> None:
         costs.append(now.error)
 
-    engine = CPU(*SOLVERS[solvers], n_threads=2)
+    steps = HalfSteps.on(engine(n_threads=2), *SOLVERS[solvers])
     descend(
-        start, observations, engine,
+        start, observations, steps,
         prior="zero", n_iter=n_iter, tol=-np.inf, rng=rng, on_iteration=keep,
     )  # fmt: skip
     return np.sqrt(np.array(costs) / observations.n_observed)

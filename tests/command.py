@@ -9,10 +9,16 @@ import select
 import subprocess
 import sys
 import unittest.mock
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 COMMAND = [sys.executable, "-c", "from eventspace.cli import main; main()"]
+# bars come at once, and not after a second of work
+IMPATIENT = [
+    *COMMAND[:2],
+    f"from eventspace._base import progress; progress.PATIENCE = 0.0; {COMMAND[2]}",
+]
 
 
 class Done(NamedTuple):
@@ -23,10 +29,12 @@ class Done(NamedTuple):
     err: str
 
 
-def piped(*arguments: object, stdin: bytes = b"", **variables: str) -> Done:
+def piped(
+    *arguments: object, command: Sequence[str] = COMMAND, stdin: bytes = b"", **variables: str
+) -> Done:
     """Run in a process of its own, its streams pipes."""
     done = subprocess.run(
-        [*COMMAND, *map(str, arguments)],
+        [*command, *map(str, arguments)],
         input=stdin,
         capture_output=True,
         check=False,
@@ -36,7 +44,11 @@ def piped(*arguments: object, stdin: bytes = b"", **variables: str) -> Done:
 
 
 def in_terminal(
-    *arguments: object, keys: bytes = b"", when: str = "", **variables: str
+    *arguments: object,
+    command: Sequence[str] = COMMAND,
+    keys: bytes = b"",
+    when: str = "",
+    **variables: str,
 ) -> tuple[int, str]:
     """Run in a terminal of 100 columns: the exit code and all that is seen.
 
@@ -47,7 +59,7 @@ def in_terminal(
     }  # fmt: skip
     main, other = pty.openpty()
     process = subprocess.Popen(
-        [*COMMAND, *map(str, arguments)],
+        [*command, *map(str, arguments)],
         stdin=other,
         stdout=other,
         stderr=other,

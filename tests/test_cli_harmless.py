@@ -16,7 +16,9 @@ from eventspace import KolmogorovModel
 from eventspace._base.printable import printable
 from eventspace.cli import outputs
 from eventspace.cli.terminal import printable_json, say
+from eventspace.fitted import FittedModel
 from eventspace.report.assembly import page
+from tests import planted
 from tests.command import in_process, in_terminal, piped
 
 EVIL = "\x1b]0;evil\x07 \x9b31m \x7f\u202egnp\u2066"
@@ -28,9 +30,8 @@ HARMFUL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud8
 def model(tmp_path_factory) -> Path:
     """A model all of whose ids are evil."""
     rng = np.random.default_rng(0)
-    theta, psi = rng.dirichlet(np.ones(3), 9), rng.random((6, 3)) < 0.5
     items, users = [f"{k}{EVIL}" for k in range(6)], [f"{EVIL}{k}" for k in range(9)]
-    table = pd.DataFrame((theta @ psi.T).clip(0, 1), index=users, columns=items)
+    table = pd.DataFrame(planted.chances(rng, 9, 6, 3).clip(0, 1), index=users, columns=items)
     path: Path = tmp_path_factory.mktemp("harmless") / "m"
     KolmogorovModel(3, random_state=0).fit(table).save(path)
     return path
@@ -156,7 +157,7 @@ def test_a_failure_of_ours_neither(run, monkeypatch, capsys) -> None:
     def fail(self: object) -> None:
         raise KeyError(EVIL + HALF)
 
-    monkeypatch.setattr(KolmogorovModel, "summary", fail)
+    monkeypatch.setattr(FittedModel, "summary", fail)
     assert run("info|{m}", code=1) == ""
 
 

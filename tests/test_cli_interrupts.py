@@ -40,12 +40,12 @@ main()
 # A fit that waits in its third iteration
 FITTING = f"""{WAIT}
 from eventspace.cli import main
-from eventspace.engines.cpu import CPU
-update, calls = CPU.update_pmfs, []
+from eventspace.fitting.half_steps import PmfStep
+update, calls = PmfStep.__call__, []
 def slow(*arguments):
     calls.append(0)
     return wait() if len(calls) == 3 else update(*arguments)
-CPU.update_pmfs = slow
+PmfStep.__call__ = slow
 main()
 """
 # A module that takes its time to load, and swallows what comes meanwhile
@@ -58,7 +58,7 @@ def load(path):
     {open}
     import slow_module
     raise ValueError("a wrong answer: the module has not loaded")
-inputs.load_any = load
+inputs.load = load
 main()
 """
 MODULE = """
@@ -74,12 +74,16 @@ except BaseException:
 
 
 def started(code: str, *arguments: object, cwd: Path | None = None) -> subprocess.Popen[bytes]:
-    """A process that has come to where it says that it is ready."""
+    """A process that has come to where it says that it is ready.
+
+    It hears signals that the tests themselves may ignore, as with nohup.
+    """
     process = subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=cwd,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
     assert process.stderr is not None
     assert process.stderr.readline() == b"ready\n"
@@ -213,7 +217,7 @@ class Deleted:
 def load(path):
     Deleted()
     wait()
-inputs.load_any = load
+inputs.load = load
 main()
 """
     assert ended(started(code, "info", place / "m")) == (130, NOTHING)
@@ -238,7 +242,7 @@ def test_what_follows_a_signal_comes_of_it(place, capsys, monkeypatch) -> None:
         monkeypatch.setattr(interrupts, "_seen", signal.SIGTERM)
         raise error
 
-    monkeypatch.setattr("eventspace.cli.inputs.load_any", load)
+    monkeypatch.setattr("eventspace.cli.inputs.load", load)
     error: Exception = RuntimeError("half a module")
     assert in_process(["info", place / "m"], capsys, code=143).err == NOTHING
     error = OSError(28, "No space left on device", "m")

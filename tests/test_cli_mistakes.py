@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 from eventspace import KolmogorovEnsemble, KolmogorovModel, Observations
+from eventspace.fitted import FittedModel, load
 from tests.command import in_process, piped, written
+from tests.observing import altered
 
 LONG = "user,item,value\nbob,Heat,3\nann,Alien,{}\nbob,Up,1\nann,Heat,4\n"
 WEIGHTED = "user,item,value,weight\nbob,Heat,3,1\nann,Alien,5,{}\nbob,Up,1,1\n"
@@ -42,6 +44,8 @@ def place(tmp_path_factory) -> Path:
     written(folder / "strange.csv", "user,item\nann,Alien\nann,Alein\n")
     written(folder / "columns.csv", "a,b,c\n1,2,3\n")
     written(folder / "titles.csv", "id,title\n7,Seven\n")
+    written(folder / "genres.csv", "item,genre\nHeat,crime\nUp,family\n")
+    written(folder / "twice.csv", "user,item,value,trials\nann,Heat,1,1\n")
     return folder
 
 
@@ -79,6 +83,8 @@ TABLES = [
     ("user,item,value\nann,Up,1\nann,Up,2\n", "", "User 'ann' has item 'Up' 2 times; 1 pairs in "
      "all occur more than once. --duplicates mean, or last, accepts them"),
     ("user,item,value\nann,Up,2020-01-01\n", "", "is no number"),
+    ("user,userId,Up,Heat,Ran\n1,ann,3,4,5\n", "--wide", "named like the user: say which with "
+     "--user NAME"),
     (None, "--user nobody", "There is no column 'nobody' among 'user', 'item', 'value'"),
     (None, "--wide --item item", "--item: this is for long tables, not with --wide"),
     (None, "--scale 5,1", "--scale 5,1 is no scale: write auto, max, or LO,HI"),
@@ -155,6 +161,15 @@ OTHERS = [
         "could be long (user, item, value) or wide (a row a user, a column an item): call the "
         "columns of --evidence user, item and value",
     ),
+    ("rules model --evidence twice.csv", "say twice what the value is: call the columns of --evid"),
+    (
+        "fit good.csv -o new --kind posterior --item-attributes titles.csv",
+        "--item-attributes has no row for any of the ids: they belong in the first column; its",
+    ),
+    (
+        "fit good.csv -o new --kind posterior --item-attributes genres.csv",
+        "make a column of zeros and ones for each of its values first.",
+    ),
     ("rules model --evidence none.csv", "There is no file 'none.csv'"),
     ("rules model --titles titles.csv", "'titles.csv' has none of the model's items in its first"),
     ("explain model anne Heat", "The model knows no user 'anne': did you mean 'ann'"),
@@ -226,22 +241,22 @@ def test_a_failure_of_ours_says_so(place, capsys, monkeypatch) -> None:
     def fail(self):
         raise KeyError("oops")
 
-    monkeypatch.setattr(KolmogorovModel, "summary", fail)
+    monkeypatch.setattr(FittedModel, "summary", fail)
     done = in_process(["info", place / "model"], capsys, code=1)
     assert "Traceback" in done.err
     assert done.err.endswith("a failure of ours: please report it with the lines above.\n")
-    monkeypatch.setattr(KolmogorovModel, "summary", lambda self: int("no number"))
+    monkeypatch.setattr(FittedModel, "summary", lambda self: int("no number"))
     in_process(["info", place / "model"], capsys, code=1)  # a ValueError, but none that we raise
 
 
 def test_a_bug_in_a_line_of_ours_is_no_mistake_of_the_user(place, capsys, monkeypatch) -> None:
     """Python's sqrt raises a ValueError, and UTF-8 one, in a frame of ours: we have not."""
-    model = KolmogorovModel.load(place / "model")
-    model.error_ = -1.0
-    monkeypatch.setattr("eventspace.cli.inputs.load_any", lambda path: model)
+    model = load(place / "model")
+    model = altered(model, error=-1.0)
+    monkeypatch.setattr("eventspace.cli.inputs.load", lambda path: model)
     done = in_process(["info", place / "model", "--json"], capsys, code=1)
     assert "math domain error" in done.err
-    monkeypatch.setattr(KolmogorovModel, "summary", lambda self: "\udcff")
+    monkeypatch.setattr(FittedModel, "summary", lambda self: "\udcff")
     assert "a failure of ours" in in_process(["info", place / "model"], capsys, code=1).err
 
 

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from eventspace import KolmogorovModel
-from tests.command import COMMAND, in_terminal, piped, written
+from tests import planted
+from tests.command import COMMAND, IMPATIENT, in_terminal, piped, written
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-9][0-9;]*m")
 ESCAPE = "\x1b"
@@ -23,14 +24,7 @@ def place(tmp_path_factory):
     """A folder with a table of ratings and a model of it."""
     folder = tmp_path_factory.mktemp("terminal")
     rng = np.random.default_rng(0)
-    theta, psi = rng.dirichlet(np.ones(3), 30), rng.random((20, 3)) < 0.5
-    table = pd.DataFrame(
-        {
-            "user": np.repeat([f"u{u}" for u in range(30)], 20),
-            "item": np.tile([f"i{i}" for i in range(20)], 30),
-            "rating": (1 + 4 * (theta @ psi.T)).ravel().round(2),
-        }
-    )
+    table = planted.long(planted.wide((1 + 4 * planted.chances(rng, 30, 20, 3)).round(2)))
     table.to_csv(folder / "ratings.csv", index=False)
     KolmogorovModel(3, random_state=0).fit(table).save(folder / "m")
     return folder
@@ -95,13 +89,13 @@ def test_colours_only_on_a_terminal_and_never_with_no_color(place) -> None:
 
 
 def test_a_bar_with_the_time_left(place) -> None:
-    """More than a second of work: a bar on the terminal, nothing in a pipe."""
-    options = ["--kind", "posterior", "--events", 8, "-o", place / "p"]
-    code, seen = in_terminal("fit", place / "ratings.csv", *options)
+    """A bar on the terminal, nothing in a pipe."""
+    options = ["--kind", "posterior", "--events", 3, "--chains", 2, "-o", place / "p"]
+    code, seen = in_terminal("fit", place / "ratings.csv", *options, command=IMPATIENT)
     assert code == 0
     assert "━" in seen
     assert re.search(r"\d:\d\d:\d\d", seen)
-    done = piped("fit", place / "ratings.csv", *options)
+    done = piped("fit", place / "ratings.csv", *options, command=IMPATIENT)
     assert done.err == f"eventspace: written: {place / 'p'}\n"
 
 

@@ -74,6 +74,7 @@ def numbers(printed: str) -> list[float]:
     return [float(number) for number in NUMBER.findall(printed)]
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(os.name != "posix", reason="a terminal needs POSIX")
 def test_the_commands_print_what_the_page_says(tmp_path) -> None:
     environment = prepare(tmp_path)
@@ -87,6 +88,7 @@ def test_the_commands_print_what_the_page_says(tmp_path) -> None:
             assert numbers(shown) == pytest.approx(numbers(expected), abs=2e-3), line
 
 
+@pytest.mark.whole
 def test_the_commands_work_in_a_pipe(tmp_path) -> None:
     environment = prepare(tmp_path)
     for block in CONSOLE.findall(PAGE.read_text(encoding="utf-8")):

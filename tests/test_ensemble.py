@@ -12,10 +12,12 @@ from eventspace import KolmogorovEnsemble, KolmogorovModel, Observations
 from eventspace._base.codes import pack
 from eventspace.engines.cpu import CPU
 from eventspace.fitting.descent import Descent, descend
+from eventspace.fitting.folds import folds
+from eventspace.fitting.half_steps import HalfSteps
 from eventspace.fitting.restarts import PENALTIES, TRIAL_MODELS, Restarts, Trial, path_to
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
-from eventspace.splits import folds
+from tests.planted import chances, noisy_stars
 
 QUICK = {"n_events": 8, "n_models": 6}
 
@@ -23,20 +25,8 @@ QUICK = {"n_events": 8, "n_models": 6}
 @pytest.fixture(scope="module")
 def noisy() -> tuple[Observations, pd.DataFrame]:
     """Stars from a planted model with noise: (train, test)."""
-    rng = np.random.default_rng(2)
-    theta = rng.dirichlet(np.full(4, 0.5), 150)
-    psi = rng.random((60, 4)) < 0.5
-    stars = np.clip(1.8 + 2.4 * (theta @ psi.T) + rng.normal(0, 0.4, (150, 60)), 1, 5)
-    frame = pd.DataFrame(
-        {
-            "user": np.repeat([f"u{u}" for u in range(150)], 60),
-            "item": np.tile([f"i{i}" for i in range(60)], 150),
-            "rating": stars.ravel(),
-        }
-    )
-    part = rng.random(len(frame))
-    train = Observations.from_long(frame[part < 0.25], scale=(1, 5))
-    return train, frame[(part >= 0.25) & (part < 0.4)]
+    train, test = noisy_stars()
+    return Observations.from_long(train, scale=(1, 5)), test
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +82,7 @@ def test_every_model_has_the_sets_that_a_descent_leaves(noisy, ensemble) -> None
     for pmf, bits in ensemble.samples():
         again = KolmogorovModel.from_parts(pmf, bits, seen)
         again.set_params(pmf_penalty=ensemble.pmf_penalty_)
-        solved = again._solve_pmfs(seen.by_user).pmf
+        solved = again.transform(seen)
         assert_allclose(solved @ bits.T, pmf @ bits.T, atol=0.05)
 
 
@@ -122,7 +112,7 @@ def test_what_is_fitted_shows_itself(ensemble) -> None:
 
 def test_noisier_users_have_more_noise() -> None:
     rng = np.random.default_rng(0)
-    chance = rng.dirichlet(np.ones(3), 80) @ (rng.random((60, 3)) < 0.5).T
+    chance = chances(rng, 80, 60, 3)
     noise = np.where(np.arange(80) < 40, 0.05, 0.2)
     table = np.clip(0.4 + 0.2 * chance + rng.normal(0, noise[:, None], chance.shape), 0, 1)
     table[rng.random(table.shape) < 0.3] = np.nan
@@ -134,7 +124,7 @@ def test_noisier_users_have_more_noise() -> None:
 
 def test_noise_is_that_of_an_observation_of_weight_one() -> None:
     rng = np.random.default_rng(0)
-    chance = rng.dirichlet(np.ones(3), 80) @ (rng.random((60, 3)) < 0.5).T
+    chance = chances(rng, 80, 60, 3)
     table = 0.4 + 0.2 * chance + rng.normal(0, 0.06, chance.shape)
     weight = np.where(np.arange(80) < 40, 1.0, 9.0)[:, None] * np.ones(60)
     seen = Observations.from_wide(table, weight=weight, scale=(0, 1))
@@ -163,7 +153,7 @@ def test_each_penalty_has_its_iterations_however_the_last_one_ended(noisy) -> No
     trial = Trial(0.3, 0.0, np.nan, np.nan)
     ((pmf, bits),) = restarts.fitted(noisy[0], trial, 0, 1)
     start = Descent(pmf.copy(), pack(bits)[:, 0])
-    engine = CPU(Local(3), Pairwise(), 0.0, 0.3)
+    engine = HalfSteps.on(CPU(), Local(3), Pairwise(), 0.0, 0.3)
     options = {"prior": "mean", "tol": 1e-4, "on_iteration": lambda now: None}
     rng = np.random.default_rng(0)
     again = descend(start, noisy[0], engine, n_iter=60, rng=rng, **options)

@@ -38,6 +38,7 @@ def test_events_are_matched_to_types_before_errors_are_counted() -> None:
     assert off == pytest.approx({"rmse": np.sqrt(0.005), "mae": 0.05, "correlation": 1.0})
 
 
+@pytest.mark.whole
 @pytest.mark.skipif("EVENTSPACE_DATA" not in os.environ, reason="EVENTSPACE_DATA is unset")
 def test_a_new_run_measures_the_same() -> None:
     kept, found = figures_of("methylation"), methylation.measure()

@@ -28,6 +28,7 @@ def test_likes_among_the_ten_best_are_counted() -> None:
     assert recommendation.from_all_films(films, p) == pytest.approx(1 / 10)  # a's: f1 of f1 to f10
 
 
+@pytest.mark.whole
 @needs_data("movielens-100k")
 def test_a_new_run_measures_the_same() -> None:
     kept, found = figures_of("recommendation"), recommendation.measure()

@@ -15,6 +15,7 @@ def test_the_page_says_what_was_measured() -> None:
     assert_page_says("votes", votes.tables)
 
 
+@pytest.mark.whole
 @needs_data("house-votes-84", "senate109", "groceries")
 def test_the_figures_come_again() -> None:
     now = votes.measure(seeds=votes.SEEDS[:1])

@@ -14,6 +14,7 @@ def test_the_page_says_what_was_measured() -> None:
     assert_page_says("wireless", wireless.tables)
 
 
+@pytest.mark.whole
 @needs_data("intel-lab-connectivity", "rutgers-orbit-noise")
 def test_the_figures_come_again() -> None:
     now = wireless.measure(seeds=wireless.SEEDS[:1])

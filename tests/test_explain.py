@@ -1,4 +1,4 @@
-"""Characters of events and explanations of predictions."""
+"""EventLabels of events and explanations of predictions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from eventspace import KolmogorovModel, Observations
 from eventspace.logic import event_labels as characters
-from eventspace.logic.event_labels import Characters
+from eventspace.logic.event_labels import EventLabels
 from tests.test_rules import random_model
 
 
@@ -60,7 +60,7 @@ def test_slopes_are_the_t_statistics_of_ratings_on_mass() -> None:
     mean = np.nanmean(p)
     rest = p - mean - np.nansum(p - mean, axis=0) / (np.sum(~np.isnan(p), axis=0) + 5)
     rest -= (np.nansum(rest, axis=1) / (np.sum(~np.isnan(p), axis=1) + 5))[:, None]
-    slopes = Characters(model._space()).slopes
+    slopes = EventLabels(model.fitted_.space).slopes
     for i in range(p.shape[1]):
         raters = ~np.isnan(p[:, i])
         for d in range(theta.shape[1]):
@@ -99,10 +99,10 @@ def test_the_rules_of_an_explanation_bound_the_prediction(ratings) -> None:
                 assert other == own
             elif row.kind == "implies":
                 assert other < own
-                assert row.probability <= why.probability + 1e-9
+                assert float(row.probability) <= why.probability + 1e-9
             else:
                 assert own < other
-                assert row.probability >= why.probability - 1e-9
+                assert float(row.probability) >= why.probability - 1e-9
             assert f"(u2 gave it {row.value:.3g})" in str(why) or len(why.rules) > 3
     assert kinds == {"equivalent", "implies", "implied"}
 

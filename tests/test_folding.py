@@ -15,11 +15,13 @@ from eventspace import Observations
 from eventspace.data.ids import Ids
 from eventspace.data.newcomers import news
 from eventspace.engines.cpu import CPU
-from eventspace.indicators import Exact
-from eventspace.pmf import Pairwise
-from eventspace.sampling.chain import Laws
-from eventspace.sampling.folding import Folding
-from eventspace.sampling.priors import ItemPrior, features, incidence, pmf_centres
+from eventspace.sampling.chain import Chain
+from eventspace.sampling.newcomers import Newcomers
+from eventspace.sampling.priors import Beforehand, Laws
+from eventspace.sampling.priors.bits import Regressions
+from eventspace.sampling.priors.features import features, incidence
+from eventspace.sampling.priors.pmfs import regressed_centres
+from eventspace.sampling.sampler import Sampler
 
 Floats = NDArray[np.float64]
 
@@ -27,16 +29,12 @@ N_USERS, N_ITEMS, N_NEW = 60, 80, 400
 
 
 @dataclass
-class Recorded(Folding):
-    """Remembers what it expected."""
+class Folded:
+    """A draw with what is new in it, and what was expected of that."""
 
-    def new_log_odds(self) -> Floats:
-        self.last_log_odds = super().new_log_odds()
-        return self.last_log_odds
-
-    def centres(self) -> Floats:
-        self.last_centres = super().centres()
-        return self.last_centres
+    chain: Chain
+    centres: Floats
+    log_odds: Floats
 
 
 @pytest.fixture(scope="module")
@@ -54,34 +52,19 @@ def draw():
     return Observations.of(columns, scale=(0, 1), users=users, items=items), pmf, bits
 
 
-def folding(
-    draw,
-    new: pd.DataFrame,
-    *,
-    concentration: float = 10.0,
-    seed: int = 0,
-) -> Recorded:
+def fold(draw, table: pd.DataFrame, precision: Floats, *, concentration: float = 10.0) -> Folded:
     known, pmf, bits = draw
-    found = news(known, new)
-    more = found.merged.n_users - N_USERS, found.merged.n_items - N_ITEMS
-    return Recorded(
-        found.merged,
-        CPU(Exact(), Pairwise()),
-        np.pad(pmf, ((0, more[0]), (0, 0))),
-        np.pad(bits, ((0, more[1]), (0, 0))),
-        concentration,
-        True,
-        np.random.default_rng(seed),
-        np.empty((found.merged.n_users, 0)),
-        np.empty((found.merged.n_items, 0)),
-        new=found,
-    )
-
-
-def fold(chain: Recorded, precision: Floats) -> None:
-    chain.know(precision, Laws(chain.concentration, user_variance=1e-6, item_variance=1e-6))
-    chain.draw_users()
-    chain.draw_items(chain.new_log_odds())
+    new = news(known, table)
+    none = np.empty((new.merged.n_users, 0)), np.empty((new.merged.n_items, 0))
+    sampler = Sampler(3, Beforehand(None, True, *none), CPU(), show=False)
+    laws = Laws(concentration, user_variance=1e-6, item_variance=1e-6)
+    newcomers = Newcomers(new, sampler, laws, precision)
+    chain = newcomers.chain(pmf, bits, np.random.default_rng(0))
+    centres = chain.priors.pmfs.centres(chain)
+    newcomers.draw_users(chain)
+    log_odds = newcomers.expected_bits(chain)
+    newcomers.draw_items(chain, log_odds)
+    return Folded(chain, centres, log_odds)
 
 
 def new_items(value: float, weight: float) -> pd.DataFrame:
@@ -108,17 +91,17 @@ PRECISION = np.full(N_USERS, 100.0)
 
 
 def test_items_whose_ratings_say_nothing_are_drawn_from_what_their_raters_let_expect(draw) -> None:
-    chain = folding(draw, new_items(0.5, 1e-9))
-    fold(chain, PRECISION)
+    folded = fold(draw, new_items(0.5, 1e-9), PRECISION)
+    chain = folded.chain
     X = features(
-        incidence(chain.observations.by_item, N_USERS), draw[1], np.empty((N_ITEMS + N_NEW, 0))
+        incidence(chain.observations.by_item, N_USERS), np.empty((N_ITEMS + N_NEW, 0)), draw[1]
     )
-    known, prior = np.arange(N_ITEMS + N_NEW) < N_ITEMS, ItemPrior(5, 3)
+    known, prior = np.arange(N_ITEMS + N_NEW) < N_ITEMS, Regressions(5, 3)
     bits = np.vstack([draw[2], np.zeros((N_NEW, 3))])
     for _ in range(50):
         prior.learn(X, bits, known, np.zeros(N_ITEMS + N_NEW))
     chance, drawn = expit(prior.expected(X)[N_ITEMS:]), chain.indicators[N_ITEMS:]
-    assert_allclose(expit(chain.last_log_odds), chance, atol=0.02)
+    assert_allclose(expit(folded.log_odds), chance, atol=0.02)
     for kind in (0, 1):
         sigma = np.sqrt((chance * (1 - chance))[kind::2].mean(axis=0) / (N_NEW / 2))
         apart = drawn[kind::2].mean(axis=0) - chance[kind::2].mean(axis=0)
@@ -131,21 +114,20 @@ def test_items_whose_ratings_say_nothing_are_drawn_from_what_their_raters_let_ex
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_items_are_drawn_to_their_ratings_by_those_who_make_little_noise(draw, value) -> None:
     for precise in (True, False):
-        chain = folding(draw, new_items(value, 1.0))
-        fold(chain, np.full(N_USERS, 1e4 if precise else 1e-4))
+        chain = fold(draw, new_items(value, 1.0), np.full(N_USERS, 1e4 if precise else 1e-4)).chain
         all_alike = (chain.indicators[N_ITEMS:] == value).all()
         assert all_alike == precise
 
 
 def test_users_with_a_strong_prior_are_where_their_items_let_expect(draw) -> None:
-    chain = folding(draw, new_users(0.5, 1.0), concentration=1e6)
-    fold(chain, PRECISION)
+    folded = fold(draw, new_users(0.5, 1.0), PRECISION, concentration=1e6)
+    chain = folded.chain
     Z = features(
-        incidence(chain.observations.by_user, N_ITEMS), draw[2], np.empty((N_USERS + N_NEW, 0))
+        incidence(chain.observations.by_user, N_ITEMS), np.empty((N_USERS + N_NEW, 0)), draw[2]
     )
     pmf = np.vstack([draw[1], np.zeros((N_NEW, 3))])
-    expected = pmf_centres(Z, pmf, np.arange(N_USERS + N_NEW) < N_USERS)
-    assert_allclose(chain.last_centres, expected)
+    expected = regressed_centres(Z, pmf, np.arange(N_USERS + N_NEW) < N_USERS)
+    assert_allclose(folded.centres, expected)
     assert_allclose(chain.pmf[N_USERS:], expected[N_USERS:], atol=0.01)
     assert chain.pmf[N_USERS::2, 0].mean() > chain.pmf[N_USERS + 1 :: 2, 0].mean() + 0.2
     assert_array_equal(chain.pmf[:N_USERS], draw[1])
@@ -166,8 +148,7 @@ def test_users_are_drawn_to_their_ratings_and_their_noise_is_learnt(draw) -> Non
             "value": np.clip(p + rng.normal(0, noise, p.shape), 0, 1).ravel(),
         }
     )
-    chain = folding(draw, table, concentration=0.01)
-    fold(chain, PRECISION)
+    chain = fold(draw, table, PRECISION, concentration=0.01).chain
     quiet, loud = np.split(chain.pmf[N_USERS:], 2)
     assert_allclose(quiet.mean(axis=0), theta, atol=0.01)
     assert np.abs(loud.mean(axis=0) - theta).max() < 0.1

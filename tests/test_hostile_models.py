@@ -24,9 +24,10 @@ from eventspace.data.entries import Entries
 from eventspace.data.ids import Ids
 from eventspace.data.invariants import InvariantError, check_entries, simplex_flaw
 from eventspace.data.observations import checked_observations
+from eventspace.fitted import load
 from eventspace.indicators import SDR
-from eventspace.storage.models import load_any
 from tests.archives import members, npy, put, with_array, with_header
+from tests.observing import altered
 
 TABLE = (["a", "a", "b", "b", "c"], ["x", "y", "x", "y", "x"], [1.0, 0.2, 0.4, 0.9, 0.0])
 WEIGHTS = [1.0, 2.0, 1.0, 0.5, 1.0]
@@ -55,7 +56,7 @@ def averaged(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def assert_refused(path: Path, reason: str) -> None:
     """The file is refused, in one line that names it."""
     with pytest.raises(ValueError, match=reason) as caught:
-        load_any(path)
+        load(path)
     message = str(caught.value)
     assert message.startswith(str(path))
     assert message.isprintable()
@@ -162,9 +163,9 @@ def test_settings_beyond_what_a_file_may_ask_for_are_cut(path, ratings) -> None:
     solver = {"solver": "SDR", "n_roundings": 10**12}
     with_header(path, parameters={"n_jobs": -(10**9), "indicator_solver": solver})
     with pytest.warns(UserWarning, match="more than a file may ask for") as caught:
-        model = load_any(path)
-    assert model.indicator_solver == SDR(10_000)
-    assert model.n_jobs == -1024
+        model = load(path)
+    assert model.settings.indicator_solver == SDR(10_000)
+    assert model.settings.n_jobs == -1024
     assert [str(warning.message) for warning in caught] == [
         f"{path}: n_jobs is -1000000000, more than a file may ask for: -1024 is used.",
         f"{path}: n_roundings is 1000000000000, more than a file may ask for: 10000 is used.",
@@ -197,7 +198,7 @@ def test_ids_that_are_missing_or_doubled_or_none_of_ours(path) -> None:
             "user_ids.ends.npy": npy(np.array(ends or np.cumsum(lengths), np.int64)),
         }
 
-    assert list(load_any(put(path, spelt('"a"', "1.5", '["tuple",[1,2]]'))).user_ids_) == [
+    assert list(load(put(path, spelt('"a"', "1.5", '["tuple",[1,2]]'))).user_ids) == [
         "a", 1.5, (1, 2),
     ]  # fmt: skip
     for texts, reason in [
@@ -299,12 +300,12 @@ def test_heads_of_arrays_that_lie(path) -> None:
 
 MEASURED = """
 import resource, sys
-from eventspace.storage.models import load_any
+from eventspace.fitted import load
 from eventspace import KolmogorovModel, KolmogorovPosterior
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for path in sys.argv[1:]:
     try:
-        load_any(path)
+        load(path)
         print("opened", path)
     except ValueError as error:
         print("refused", path)
@@ -363,7 +364,7 @@ def test_bombs_take_little_memory(path, tmp_path) -> None:
 def test_averages_that_do_not_go_together(averaged, tmp_path) -> None:
     path = tmp_path / "p.eventspace"
     path.write_bytes(averaged)
-    load_any(path)
+    load(path)
     changes: list[tuple[str, Callable[[np.ndarray], Any], str]] = [
         ("noise", set_at(0, 0.0), "noise is not above zero"),
         ("noise", lambda a: a[:-1], "noise has the shape"),
@@ -414,7 +415,7 @@ def test_models_from_pickle_and_joblib_are_checked(ratings, tmp_path) -> None:
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(), model.predict())
     pickle.loads(pickle.dumps(KolmogorovModel(3)))  # not fitted
-    model.codes_ = model.codes_[:2]
+    model.fitted_ = altered(model.fitted_, codes=model.codes_[:2])
     with pytest.raises(InvariantError, match="codes has the shape"):
         pickle.loads(pickle.dumps(model))
     joblib.dump(model, tmp_path / "m.joblib")
@@ -422,7 +423,7 @@ def test_models_from_pickle_and_joblib_are_checked(ratings, tmp_path) -> None:
         joblib.load(tmp_path / "m.joblib")
     other = HypercubeModel(2, random_state=0).fit(ratings)
     pickle.loads(pickle.dumps(other))
-    other.pmf_ = other.pmf_[:2]
+    other.fitted_.pmf = other.pmf_[:2]
     with pytest.raises(InvariantError, match="does not fit the observations"):
         pickle.loads(pickle.dumps(other))
 

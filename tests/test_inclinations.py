@@ -14,19 +14,17 @@ from eventspace import KolmogorovPosterior, Observations
 from eventspace.data.ids import Ids
 from eventspace.data.newcomers import news
 from eventspace.engines.cpu import CPU
-from eventspace.indicators import Exact
-from eventspace.pmf import Pairwise
-from eventspace.sampling.chain import Chain, Laws
-from eventspace.sampling.folding import Folding
-from eventspace.sampling.inclinations import MOST, VARIANCE_RATE, VARIANCE_SHAPE, Inclinations
-from eventspace.sampling.priors import (
-    LEAST_COUNT,
-    lean,
-    log_dirichlet,
-    log_likelihood_of_bits,
-    log_of,
-    tilted,
+from eventspace.sampling.chain import Chain
+from eventspace.sampling.newcomers import Newcomers
+from eventspace.sampling.priors import Beforehand, Laws
+from eventspace.sampling.priors.bits import log_likelihood_of_bits
+from eventspace.sampling.priors.inclinations import (
+    MOST,
+    VARIANCE_RATE,
+    VARIANCE_SHAPE,
+    Inclinations,
 )
+from eventspace.sampling.priors.pmfs import LEAST_COUNT, Around, lean, log_dirichlet, log_of
 from eventspace.sampling.sampler import Sampler
 
 Floats = NDArray[np.float64]
@@ -56,8 +54,8 @@ def test_centres_lean_to_the_events_in_which_much_comes_true() -> None:
     assert_allclose(towards, 4 * (np.array([1, 0.5, 0.25]) - 7 / 12))
     assert_array_equal(lean(np.ones((4, 3))), 0.0)
     centres = np.array([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])
-    assert_allclose(tilted(centres, np.zeros(2), towards), centres)
-    found = tilted(centres, np.array([1.0, -2.0]), towards)
+    assert_allclose(Around(centres, towards).tilted(np.zeros(2)), centres)
+    found = Around(centres, towards).tilted(np.array([1.0, -2.0]))
     assert_allclose(found.sum(axis=1), 1.0)
     odds = np.log(found[:, 0] / found[:, 2]) - np.log(centres[:, 0] / centres[:, 2])
     assert_allclose(odds, np.array([1.0, -2.0]) * (towards[0] - towards[2]))
@@ -118,9 +116,12 @@ def biased(rng: np.random.Generator, share: float) -> tuple[Observations, Floats
 
 
 def started(seen: Observations, n_events: int = 12) -> Chain:
+    return sampler(seen, n_events).start(seen, np.random.default_rng(0))
+
+
+def sampler(seen: Observations, n_events: int) -> Sampler:
     none = np.empty((seen.n_users, 0)), np.empty((seen.n_items, 0))
-    sampler = Sampler(n_events, None, False, *none, 1, show=False)
-    return sampler._start(seen, np.random.default_rng(0))
+    return Sampler(n_events, Beforehand(None, False, *none), CPU(), show=False)
 
 
 def test_the_generous_and_the_popular_are_inclined_to_more() -> None:
@@ -129,8 +130,8 @@ def test_the_generous_and_the_popular_are_inclined_to_more() -> None:
     for sweep in range(60):
         chain.sweep()
         if sweep >= 30:
-            of_users += chain.user_inclinations.of_each
-            of_items += chain.item_inclinations.of_each
+            of_users += chain.priors.pmfs.inclinations.of_each
+            of_items += chain.priors.bits.inclinations.of_each
     users, items = (np.asarray(ids.values) for ids in (seen.user_ids, seen.item_ids))
     assert np.corrcoef(of_users, chances.mean(axis=1)[users])[0, 1] > 0.8
     assert np.corrcoef(of_items, chances.mean(axis=0)[items])[0, 1] > 0.8
@@ -141,11 +142,11 @@ def test_what_is_expected_of_bits_is_learnt_beside_the_inclinations() -> None:
     chain = started(biased(np.random.default_rng(6), 0.3)[0])
     rate, expected = chain.indicators.mean(axis=0), np.zeros(12)
     for sweep in range(120):
-        log_odds = chain.log_odds()
+        log_odds = chain.priors.bits.draw(chain, chain.rng)
         if sweep >= 40:
             expected += special.expit(log_odds).mean(axis=0) / 80
     assert_allclose(expected, rate, atol=0.03)
-    assert chain.item_inclinations.variance > 0.1
+    assert chain.priors.laws.item_variance > 0.1
 
 
 def test_only_the_rated_say_how_much_items_differ_and_where_users_lean() -> None:
@@ -154,14 +155,14 @@ def test_only_the_rated_say_how_much_items_differ_and_where_users_lean() -> None
     seen = Observations.of((u, i, rng.random(len(u))), scale=(0, 1), items=Ids(np.arange(50)))
     chains = [started(seen, n_events=4) for _ in range(2)]
     chains[1].indicators[20:] = 1 - chains[1].indicators[20:]
-    assert_array_equal(*(chain.centres_and_lean()[1] for chain in chains))
+    assert_array_equal(*(chain.priors.pmfs.expected(chain).towards for chain in chains))
     for chain in chains:
-        chain.log_odds()
-    assert chains[0].item_inclinations.variance == chains[1].item_inclinations.variance
+        chain.priors.bits.draw(chain, chain.rng)
+    assert chains[0].priors.laws.item_variance == chains[1].priors.laws.item_variance
 
 
-def newcomers(n_users: int, n_items: int, variance: float) -> tuple[Folding, Floats]:
-    """So many whose ratings say nothing, in a draw with four kinds of events; where users lean."""
+def newcomers(n_users: int, n_items: int, variance: float) -> tuple[Newcomers, Chain]:
+    """So many whose ratings say nothing, in a draw with four kinds of events."""
     rng = np.random.default_rng(8)
     pmf = rng.dirichlet(np.full(8, 4.0), 30)
     bits = (rng.random((40, 8)) < np.linspace(0.1, 0.9, 8)) + 0.0
@@ -171,30 +172,19 @@ def newcomers(n_users: int, n_items: int, variance: float) -> tuple[Folding, Flo
     items = np.append(np.zeros(n_users, int), 40 + np.arange(n_items))
     nothing = (users, items, np.full(len(users), 0.5), np.full(len(users), 1e-9))
     new = news(known, nothing)
-    chain = Folding(
-        new.merged,
-        CPU(Exact(), Pairwise()),
-        np.pad(pmf, ((0, n_users), (0, 0))),
-        np.pad(bits, ((0, n_items), (0, 0))),
-        10.0,
-        False,
-        rng,
-        np.empty((30 + n_users, 0)),
-        np.empty((40 + n_items, 0)),
-        new=new,
-    )
-    chain.know(np.full(30, 25.0), Laws(10.0, variance, variance))
-    return chain, chain.centres_and_lean()[1]
+    laws, precision = Laws(10.0, variance, variance), np.full(30, 25.0)
+    found = Newcomers(new, sampler(new.merged, 8), laws, precision)
+    return found, found.chain(pmf, bits, rng)
 
 
 def test_new_items_have_inclinations() -> None:
     """The number of bits varies among them as a sum of bits with a common inclination does."""
     rng = np.random.default_rng(9)
     for variance in (1e-6, 4.0):
-        chain, _ = newcomers(0, 2000, variance)
-        log_odds = chain.new_log_odds()
+        new, chain = newcomers(0, 2000, variance)
+        log_odds = new.expected_bits(chain)
         assert_allclose(log_odds, np.tile(log_odds[0], (2000, 1)))
-        chain.draw_items(log_odds)
+        new.draw_items(chain, log_odds)
         inclined = rng.normal(0, np.sqrt(variance), (50_000, 1))
         law = rng.random((50_000, 8)) < special.expit(log_odds[0] + inclined)
         found, expected = chain.indicators[40:].sum(axis=1), law.sum(axis=1)
@@ -206,10 +196,11 @@ def test_new_users_have_inclinations() -> None:
     """Their PMFs differ along the lean as Dirichlet's laws around tilted centres do."""
     rng = np.random.default_rng(10)
     for variance in (1e-6, 0.5):
-        chain, towards = newcomers(1500, 0, variance)
-        chain.draw_users()
-        centre = np.tile(chain.centres_and_lean()[0][-1], (20_000, 1))
-        law = 10.0 * tilted(centre, rng.normal(0, np.sqrt(variance), 20_000), towards)
+        new, chain = newcomers(1500, 0, variance)
+        new.draw_users(chain)
+        centres, towards = chain.priors.pmfs.expected(chain)
+        around = Around(np.tile(centres[-1], (20_000, 1)), towards)
+        law = 10.0 * around.tilted(rng.normal(0, np.sqrt(variance), 20_000))
         gamma = rng.gamma(np.maximum(law, LEAST_COUNT))
         expected = (gamma / gamma.sum(axis=1, keepdims=True)) @ towards
         found = chain.pmf[30:] @ towards

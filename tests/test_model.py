@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eventspace import KolmogorovModel, Observations
 from eventspace.engines import cpu
-from eventspace.engines.cpu import CPU
+from eventspace.fitting.half_steps import PmfStep
 from eventspace.indicators import SDR, Exact, Local
 from eventspace.pmf import FrankWolfe, Pairwise
 from tests import naive
@@ -48,7 +48,7 @@ def test_a_planted_model_is_recovered() -> None:
 
 def test_the_same_seed_gives_the_same_model_on_any_number_of_threads(ratings, monkeypatch) -> None:
     monkeypatch.setattr(cpu, "CHUNK_WORK", 100)
-    assert len(cpu._chunks(Observations.of(ratings).by_user.ptr, 3)) > 10
+    assert len(cpu._chunks(Observations.of(ratings).by_user, 3)) > 10
     one, two = fitted(ratings, n_jobs=1), fitted(ratings, n_jobs=3)
     np.testing.assert_array_equal(one.codes_, two.codes_)
     np.testing.assert_array_equal(one.pmf_, two.pmf_)
@@ -285,7 +285,7 @@ def test_more_starts_never_cost_more(ratings) -> None:
 
 
 def test_an_interrupt_returns_the_model_so_far(ratings, monkeypatch) -> None:
-    update, calls = CPU.update_pmfs, []
+    update, calls = PmfStep.__call__, []
 
     def interrupted(self, *args):
         calls.append(1)
@@ -293,7 +293,7 @@ def test_an_interrupt_returns_the_model_so_far(ratings, monkeypatch) -> None:
             raise KeyboardInterrupt
         return update(self, *args)
 
-    monkeypatch.setattr(CPU, "update_pmfs", interrupted)
+    monkeypatch.setattr(PmfStep, "__call__", interrupted)
     with pytest.warns(UserWarning, match="interrupted: this is the model so far"):
         model = fitted(ratings, tol=0.0, n_init=1)
     assert model.interrupted_

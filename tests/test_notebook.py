@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from typing import Any
 
 import pytest
 from sklearn import config_context
@@ -25,7 +26,7 @@ def test_a_model_shows_its_parameters_and_its_summary(kind, ratings) -> None:
 
 def test_rules_show_themselves_as_a_table(ratings) -> None:
     model = KolmogorovModel(3, random_state=0).fit(ratings)
-    rules = model.rules()
+    rules: Any = model.rules()
     shown = rules._repr_html_()
     assert "<table" in shown
     assert str(rules["if_item"][0]) in shown

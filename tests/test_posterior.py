@@ -14,6 +14,9 @@ from eventspace.fitting import descent
 from eventspace.sampling import sampler
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.diagnostics import effective_size, split_rhat
+from eventspace.sampling.sampler import Sampler
+from tests.fits import fitted
+from tests.planted import noisy_stars
 
 QUICK = {"n_events": 8, "n_chains": 2, "n_warmup": 20, "n_draws": 24, "n_samples": 12}
 
@@ -21,25 +24,13 @@ QUICK = {"n_events": 8, "n_chains": 2, "n_warmup": 20, "n_draws": 24, "n_samples
 @pytest.fixture(scope="module")
 def noisy() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Stars from a planted model with noise: (train, test)."""
-    rng = np.random.default_rng(2)
-    theta = rng.dirichlet(np.full(4, 0.5), 150)
-    psi = rng.random((60, 4)) < 0.5
-    stars = np.clip(1.8 + 2.4 * (theta @ psi.T) + rng.normal(0, 0.4, (150, 60)), 1, 5)
-    frame = pd.DataFrame(
-        {
-            "user": np.repeat([f"u{u}" for u in range(150)], 60),
-            "item": np.tile([f"i{i}" for i in range(60)], 150),
-            "rating": stars.ravel(),
-        }
-    )
-    part = rng.random(len(frame))
-    return frame[part < 0.25], frame[(part >= 0.25) & (part < 0.4)]
+    return noisy_stars()
 
 
 @pytest.fixture(scope="module")
 def posterior(noisy):
     table = Observations.from_long(noisy[0], scale=(1, 5))
-    return KolmogorovPosterior(**QUICK, random_state=0).fit(table)
+    return fitted(KolmogorovPosterior(**QUICK, random_state=0), table)
 
 
 def rmse(stars, test) -> float:
@@ -136,7 +127,7 @@ def test_a_file_holds_it_all(posterior, noisy, tmp_path) -> None:
 
 def test_new_users_fold_in(noisy) -> None:
     table = Observations.from_long(noisy[0], scale=(1, 5))
-    model = KolmogorovPosterior(**QUICK, random_state=0).fit(table)
+    model = fitted(KolmogorovPosterior(**QUICK, random_state=0), table)
     stars = noisy[0][noisy[0]["user"] == "u3"].assign(user="new")
     model.fold_in(stars)
     both = model.predict((["u3", "new"], ["i5", "i5"]))
@@ -260,8 +251,8 @@ def test_attributes_of_new_rows_need_the_columns_of_the_fit(kinds) -> None:
 
 def test_attributes_of_new_users_speak_for_them(kinds) -> None:
     wide, of_users, _ = kinds
-    model = KolmogorovPosterior(**QUICK, random_state=0)
-    model.fit(Observations.from_wide(wide.iloc[:60], scale=(0, 1)), user_attributes=of_users)
+    known = Observations.from_wide(wide.iloc[:60], scale=(0, 1))
+    model = fitted(KolmogorovPosterior(**QUICK, random_state=0), known, user_attributes=of_users)
     new = wide.index[60:]
     few = (new, np.repeat("i0", 20), np.full(20, 0.5), np.full(20, 1e-6))
     p = model.fold_in(few, user_attributes=of_users).predict((new, np.repeat("i2", 20)))
@@ -271,14 +262,14 @@ def test_attributes_of_new_users_speak_for_them(kinds) -> None:
 
 def test_a_fold_in_that_fails_changes_nothing(kinds, monkeypatch) -> None:
     wide, of_users, _ = kinds
-    model = KolmogorovPosterior(**QUICK, random_state=0)
-    model.fit(Observations.from_wide(wide.iloc[:60], scale=(0, 1)), user_attributes=of_users)
+    known = Observations.from_wide(wide.iloc[:60], scale=(0, 1))
+    model = fitted(KolmogorovPosterior(**QUICK, random_state=0), known, user_attributes=of_users)
     before = model.predict()
 
-    def interrupted(self, log_odds):
+    def interrupted(self, chain, log_odds):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("eventspace.sampling.folding.Folding.draw_items", interrupted)
+    monkeypatch.setattr("eventspace.sampling.newcomers.Newcomers.draw_items", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fold_in((["u70"], ["i0"], [0.5]), user_attributes=of_users)
     assert model.user_attributes_.shape == (60, 2)
@@ -330,9 +321,10 @@ def test_chains_start_from_descents_down_the_penalties(noisy, monkeypatch) -> No
     seen, started = [], []
     descend, sweep = descent.descend, Chain.sweep
 
-    def spied(now, observations, engine, **settings):
-        seen.append((engine.pmf_penalty, settings["prior"], settings["n_iter"], settings["tol"]))
-        return descend(now, observations, engine, **settings)
+    def spied(now, observations, steps, **settings):
+        penalty = steps.update_pmfs.penalty
+        seen.append((penalty, settings["prior"], settings["n_iter"], settings["tol"]))
+        return descend(now, observations, steps, **settings)
 
     def first(self) -> None:
         started.append(self.pmf.min())
@@ -352,13 +344,13 @@ def test_chains_start_from_descents_down_the_penalties(noisy, monkeypatch) -> No
 def test_what_is_learnt_along_is_the_mean_of_the_kept_draws(noisy, monkeypatch) -> None:
     kept = []
     table = Observations.from_long(noisy[0], scale=(1, 5))
-    original = KolmogorovPosterior._keep
+    original = Sampler.sample
 
-    def spied(self, observations, chains, samples):
-        kept.extend(chains)
-        original(self, observations, chains, samples)
+    def spied(*arguments):
+        kept.extend(original(*arguments))
+        return kept
 
-    monkeypatch.setattr(KolmogorovPosterior, "_keep", spied)
+    monkeypatch.setattr(Sampler, "sample", spied)
     model = KolmogorovPosterior(**QUICK, random_state=0).fit(table)
     drawn = np.array([laws for chain in kept for laws in chain.laws])
     found = model.concentration_, model.user_spread_**2, model.item_spread_**2

@@ -33,6 +33,7 @@ from reproduction.artificial import (
     frank_wolfe,
     uniform_table,
 )
+from tests.planted import chances
 
 FULL, QUICK = record.Place(quick=False), record.Place(quick=True)
 PACKAGES = {"table2": ("scikit-surprise", "cornac"), "stars": ("scikit-surprise", "cornac")}
@@ -119,11 +120,11 @@ def test_the_papers_twelve_items_are_those_with_nothing_but_fives() -> None:
 def made(seed: int, n: int = 600) -> data.Ratings:
     """Stars of 40 users and 30 items that a model of three events explains in part."""
     rng = np.random.default_rng(0)
-    chances = rng.dirichlet(np.ones(3), 40) @ (rng.random((30, 3)) < 0.5).T
+    chance = chances(rng, 40, 30, 3)
     rng = np.random.default_rng(seed)
     cells = rng.permutation(1200)[:n]
     u, i = np.divmod(cells, 30)
-    stars = np.clip(np.round(1 + 4 * chances[u, i] + rng.normal(0, 0.5, n)), 1, 5)
+    stars = np.clip(np.round(1 + 4 * chance[u, i] + rng.normal(0, 0.5, n)), 1, 5)
     return data.Ratings(u.astype(np.int32), i.astype(np.int32), stars.astype(np.float32))
 
 

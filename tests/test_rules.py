@@ -14,9 +14,10 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from eventspace import KolmogorovModel
-from eventspace.fitted.proving import _SEED
+from eventspace.fitted.model import _SEED
+from eventspace.logic.space import SHRINKAGE
 from eventspace.rules import mining
-from eventspace.rules.measures import SHRINKAGE, log_chance, wilson
+from eventspace.rules.measures import log_chance, wilson
 
 LIKE = 3.5
 
@@ -249,7 +250,7 @@ def test_rules_follow_a_model_that_changes(ratings) -> None:
 def test_a_stream_gives_the_same_rules(seed, fold) -> None:
     model, *_ = random_model(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("eventspace.fitted.proving._BLOCK", 3)
+        patch.setattr("eventspace.rules.proving._BLOCK", 3)
         blocks = list(model.iter_rules(fold=fold))
     everything = model.rules(top=None, fold=fold)
     assert sum(map(len, blocks)) == len(everything)

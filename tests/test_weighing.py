@@ -11,10 +11,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from eventspace import KolmogorovPosterior, Observations
-from eventspace.sampling import weighing
-from eventspace.sampling.chain import NOISE_SHAPE
-from eventspace.sampling.weighing import Joint, together
+from eventspace.engines.cpu import CPU
+from eventspace.sampling import joint_law
+from eventspace.sampling.joint_law import Joint, together
+from eventspace.sampling.priors.noise import SHAPE as NOISE_SHAPE
+from eventspace.sampling.priors.noise import NoisePrior
 from tests import naive
+from tests.fits import fitted
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +32,7 @@ def ratings(p: Floats, *, share: float = 1.0, weight: Floats | None = None, seed
 
 
 def joint_of(observations: Observations, chances: Floats, n_threads: int = 1) -> Joint:
-    return Joint(observations.by_user, chances, n_threads, False)
+    return Joint(observations.by_user, chances, CPU(n_threads), False)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -79,7 +82,7 @@ def test_the_law_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = np.hstack([0.4 * theta, np.full((n_users, 2), 0.3)])
     seen = ratings(values, share=0.5)
     start = truth + rng.normal(0, 0.05, truth.shape)
-    monkeypatch.setattr(weighing, "STEPS", 40)
+    monkeypatch.setattr(joint_law, "STEPS", 40)
     mean = lambda now: np.tile(now.mean(axis=0), (len(now), 1))  # noqa: E731
     weigh = joint_of(seen, chances, 2)
     weighed, covariance = weigh.learn(start, np.full(n_users, 100.0), mean)
@@ -130,7 +133,7 @@ def test_tables_without_noise_or_difference_are_learnt(value: float) -> None:
     start = np.full((60, 4), 0.25)
     weighed, covariance = joint_of(seen, chances).learn(start, np.full(60, 1e9), lambda now: start)
     assert np.isfinite(covariance).all()
-    assert weighed.precision.max() <= weighing.MOST_PRECISION
+    assert weighed.precision.max() <= joint_law.MOST_PRECISION
     assert_allclose(weighed.pmf.sum(axis=1), 1)
     assert_allclose(weighed.pmf @ chances.T, value, atol=0.01)
 
@@ -143,7 +146,7 @@ def test_those_without_ratings_are_where_they_are_expected() -> None:
     )
     centres = rng.dirichlet(np.ones(3), 6)
     weigh = joint_of(seen, rng.random((8, 3)))
-    settled = weigh.settle(0.01 * np.eye(3), centres, 0.08)
+    settled = weigh.settle(0.01 * np.eye(3), centres, NoisePrior(0.08))
     assert_allclose(settled.pmf[1:], centres[1:], atol=1e-6)
     assert_allclose(settled.precision[1:], NOISE_SHAPE / 0.08)
     assert settled.variance[0] < settled.variance[1:].min()
@@ -209,7 +212,7 @@ def off(model: Any, users: slice, items: slice, chances: Floats) -> float:
 
 def test_weighing_chains_predicts_better(weighed, tables) -> None:
     known = Observations.from_wide(tables[0].iloc[:250, :56], scale=(0, 1))
-    plain = KolmogorovPosterior(**QUICK, random_state=0, weigh=False).fit(known)
+    plain = fitted(KolmogorovPosterior(**QUICK, random_state=0, weigh=False), known)
     assert (weighed.n_together_, plain.n_together_) == (4, 1)
     assert_array_equal(np.sort(weighed.cost_.ravel()), np.sort(plain.cost_.ravel()))
     part = slice(250), slice(56), tables[1]
@@ -287,10 +290,10 @@ def test_newcomers_weigh_the_events_too(weighed, tables, tmp_path) -> None:
 
 
 def test_a_fold_in_that_fails_leaves_what_is_left_open_alone(weighed, tables, monkeypatch) -> None:
-    def interrupted(self: Any, log_odds: Floats) -> None:
+    def interrupted(self: Any, chain: Any, log_odds: Floats) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("eventspace.sampling.folding.Folding.draw_items", interrupted)
+    monkeypatch.setattr("eventspace.sampling.newcomers.Newcomers.draw_items", interrupted)
     with pytest.raises(KeyboardInterrupt):
         weighed.fold_in(long(tables[0].iloc[250:, :56]))
     assert weighed.open_.shape == (250,)
@@ -369,6 +372,6 @@ def test_one_draw_of_a_chain_is_not_weighed(tables) -> None:
 
 def test_the_penalty_is_that_of_the_chains_whether_they_are_weighed_or_not(weighed, tables) -> None:
     known = Observations.from_wide(tables[0].iloc[:250, :56], scale=(0, 1))
-    plain = KolmogorovPosterior(**QUICK, random_state=0, weigh=False).fit(known)
+    plain = fitted(KolmogorovPosterior(**QUICK, random_state=0, weigh=False), known)
     of_noise = (np.median(weighed.noise_) / np.median(plain.noise_)) ** 2
     assert weighed.pmf_penalty_ == pytest.approx(plain.pmf_penalty_ * of_noise)

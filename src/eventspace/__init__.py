@@ -6,29 +6,36 @@ TYPE_CHECKING = False  # as in typing, without its import: a Ctrl-C in it would 
 if TYPE_CHECKING:
     from typing import Any
 
+    from eventspace._base.errors import UserError
+    from eventspace._base.version import __version__
     from eventspace.data.observations import Observations
     from eventspace.estimators.ensemble import KolmogorovEnsemble
     from eventspace.estimators.model import KolmogorovModel
     from eventspace.estimators.posterior import KolmogorovPosterior
     from eventspace.estimators.selection import KolmogorovModelCV
+    from eventspace.fitted import load
 
-__version__ = "0.1.0"
 __all__ = [
     "KolmogorovEnsemble",
     "KolmogorovModel",
     "KolmogorovModelCV",
     "KolmogorovPosterior",
     "Observations",
+    "UserError",
     "__version__",
+    "load",
 ]
 
-# The rooms behind these names import numba, scikit-learn and pandas: they are opened on first use.
+# The rooms behind most names import numba, scikit-learn and pandas: they are opened on first use.
 _ROOMS = {
     "KolmogorovEnsemble": "eventspace.estimators.ensemble",
     "KolmogorovModel": "eventspace.estimators.model",
     "KolmogorovModelCV": "eventspace.estimators.selection",
     "KolmogorovPosterior": "eventspace.estimators.posterior",
     "Observations": "eventspace.data.observations",
+    "UserError": "eventspace._base.errors",
+    "__version__": "eventspace._base.version",
+    "load": "eventspace.fitted",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,9 @@ from eventspace._base.types import Floats
 from eventspace.baselines import BiasModel
 from eventspace.data.observations import Observations
 from eventspace.datasets import movielens_small
+from eventspace.estimators.base import Holder
 from eventspace.estimators.model import KolmogorovModel
 from eventspace.estimators.posterior import KolmogorovPosterior
-from eventspace.fitted.prediction import Prediction
 from eventspace.report import beside
 
 SEED = 0
@@ -78,7 +79,8 @@ def run(output: Path, console: Console, n_threads: int | None = -1) -> None:
     user = int(train["user"].value_counts().index[train["user"].nunique() // 2])
     best_films = model.recommend(user, 5, min_evidence=WELL_RATED)
     console.print(f"\nFor user {user}, of the films with {WELL_RATED} ratings or more:")
-    for film in best_films.itertuples():
+    films_shown: Any = best_films.itertuples()
+    for film in films_shown:
         console.print(f"  {film.probability:.2f}  {escape(film.item)}", highlight=False)
     console.print("\nWhy the first of these:")
     why = model.explain(user, best_films["item"].iloc[0], genres)
@@ -113,7 +115,8 @@ def show_events(model: KolmogorovModel, genres: pd.Series[str], console: Console
     events = model.events(genres)
     events["films"] = model.events()["label"]
     table = Table("event", "mass", "genres", "films", title="The heaviest events")
-    for event in events.head(SHOWN).itertuples():
+    heaviest: Any = events.head(SHOWN).itertuples()
+    for event in heaviest:
         table.add_row(
             str(event.event), f"{event.mass:.1%}", escape(event.label), escape(event.films)
         )
@@ -128,7 +131,8 @@ def show_rules(model: KolmogorovModel, held_out: pd.DataFrame, console: Console)
         title="The most surprising rules; on the right, the held-out users who rated both, and how "
         f"many gave {LIKE:g} stars to the second: of those who did to the first, and of all",
     )
-    for rule in found.itertuples():
+    rules: Any = found.itertuples()
+    for rule in rules:
         arrow = "<=>" if rule.kind == "equivalent" else "=>"
         rates = (
             "-" if np.isnan(rate) else f"{rate:.0%}" for rate in (rule.like_rate, rule.base_rate)
@@ -137,7 +141,7 @@ def show_rules(model: KolmogorovModel, held_out: pd.DataFrame, console: Console)
     console.print("", table)
 
 
-def predicted(model: Prediction, ratings: pd.DataFrame) -> Floats:
+def predicted(model: Holder, ratings: pd.DataFrame) -> Floats:
     """Stars; the population stands in for films without ratings."""
     return model.predict(ratings, unit="original", unknown="population")
 

@@ -11,13 +11,13 @@ import math
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from eventspace._base.checks import check_choice, check_whole
 from eventspace._base.errors import UserError
 from eventspace._base.types import Floats
 from eventspace.data.column import as_column
+from eventspace.data.frames import DataFrame
 
 ROUNDING = 1e-9  # by which a probability may be beyond 0 or 1
 
@@ -46,7 +46,7 @@ def reliability_curve(
     *,
     n_bins: int = 10,
     strategy: Literal["quantile", "uniform"] = "quantile",
-) -> pd.DataFrame:
+) -> DataFrame:
     """How often it came true where so much was predicted: a row a bin, the least likely first.
 
     The truth is 0 or 1, or a chance. Bins hold about as many predictions each ("quantile"; equal
@@ -60,6 +60,8 @@ def reliability_curve(
     if strategy == "quantile":
         cuts = np.quantile(prediction, cuts)
     binned = np.searchsorted(cuts, prediction)
+    import pandas as pd
+
     table = pd.DataFrame({"prediction": prediction, "truth": truth, "count": 1}).groupby(binned)
     curve = table.agg({"prediction": "mean", "truth": "mean", "count": "size"})
     return curve.reset_index(drop=True)
@@ -130,6 +132,8 @@ def _ranked(
 ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
     """The truth, the users numbered, and the rank of each prediction among its user's, from 0."""
     check_whole("n", n, 1)
+    import pandas as pd
+
     who = pd.factorize(as_column(users))[0].astype(np.int64)
     truth, prediction, _ = _columns(truth=truth, prediction=prediction, users=who)
     return truth, who, _ranks(who, prediction)

@@ -21,7 +21,7 @@ from eventspace.baselines import (
     ItemKMeans,
 )
 from eventspace.baselines.base import Alternating
-from eventspace.engines.cpu import CPU
+from eventspace.fitting.half_steps import FreeIndicators
 from tests.test_public import _declared, public
 
 EVERY = [
@@ -47,18 +47,13 @@ def test_public_names() -> None:
         _ = baselines.nothing
     common = {
         "fit",
-        "indicator_mean_",
-        "indicators_",
         "inverse_transform",
-        "item_ids_",
-        "pmf_mean_",
         "predict",
         "recommend",
         "score",
         "transform",
-        "user_ids_",
     }
-    more = {"ItemKMeans": {"labels_"}}
+    more = {"ItemKMeans": {"labels_"}, "BinaryFactorization": {"codes_"}}
     for kind in map(type, EVERY):
         own = {name for name in public(kind) if name in _declared(kind)}
         assert own == common | more.get(kind.__name__, set())
@@ -178,7 +173,7 @@ def test_the_same_seed_gives_the_same_model_on_any_number_of_threads(ratings, ba
 
 @alternating
 def test_an_interrupt_is_passed_on(ratings, baseline, monkeypatch) -> None:
-    update, calls = CPU.update_indicators, []
+    update, calls = FreeIndicators.__call__, []
 
     def interrupted(self, *args):
         calls.append(1)
@@ -186,7 +181,7 @@ def test_an_interrupt_is_passed_on(ratings, baseline, monkeypatch) -> None:
             raise KeyboardInterrupt
         return update(self, *args)
 
-    monkeypatch.setattr(CPU, "update_indicators", interrupted)
+    monkeypatch.setattr(FreeIndicators, "__call__", interrupted)
     with pytest.raises(KeyboardInterrupt):
         clone(baseline).set_params(tol=0.0).fit(ratings)
 

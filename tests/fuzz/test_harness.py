@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from tests.fuzz.mutations import Mutator
 from tests.fuzz.reading import demand_sound
 from tests.fuzz.run import main, run
 from tests.fuzz.usage import ModelJudge
+from tests.observing import altered
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +29,11 @@ def seeds(tmp_path_factory) -> list[tuple[str, bytes]]:
 @pytest.fixture
 def judge(seeds, tmp_path) -> ModelJudge:
     return ModelJudge(tmp_path, [content for _, content in seeds])
+
+
+def int_ids() -> Any:
+    """The first of the models; the others are not fitted."""
+    return next(model for name, model in models.fitted() if name == "int-ids")
 
 
 def test_whatever_ends_a_case_is_noticed_and_the_others_run(tmp_path) -> None:
@@ -100,16 +107,16 @@ def test_originals_are_accepted_and_packed_again_the_same(seeds, judge) -> None:
 )
 def test_predictions_that_are_no_chances_are_nonsense(judge, change, what) -> None:
     """The judge looks at what comes out, whoever let it in."""
-    model = dict(models.fitted())["int-ids"]
-    model.pmf_ = change(model.pmf_)
+    model = int_ids()
+    model = altered(model.fitted_, pmf=change(model.pmf_))
     verdict = judge._used(model, 0)
     assert verdict.kind == Kind.NONSENSE
     assert what in verdict.detail
 
 
 def test_an_exception_after_loading_is_a_finding(judge) -> None:
-    model = dict(models.fitted())["int-ids"]
-    model.n_jobs = "many"
+    model = int_ids().fitted_
+    model.settings.n_jobs = "many"
     verdict = judge._used(model, 1)
     assert verdict.kind == Kind.LATER
     assert verdict.where.startswith("_transform: UserError")
@@ -145,7 +152,7 @@ def test_what_others_raise_is_no_answer() -> None:
 
 
 def test_observations_out_of_order_are_nonsense() -> None:
-    seen = dict(models.fitted())["int-ids"].observations_
+    seen = int_ids().observations_
     demand_sound(seen)
     seen.by_item.value[0] = (seen.by_item.value[0] + 0.4) % 1
     with pytest.raises(AssertionError, match="the two orders differ"):

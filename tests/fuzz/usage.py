@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from eventspace._base.errors import UserError
-from eventspace.storage.models import load_any
+from eventspace.fitted import FittedAverage, load
+from eventspace.fitted.files import _arrays, _numbers
 from tests.fuzz import models
 from tests.fuzz.judge import (
     TOLERANCE,
@@ -73,7 +74,7 @@ class ModelJudge:
         self.originals: set[str] = set()
         for content in originals:
             self.path.write_bytes(content)
-            self.originals.add(fingerprint(load_any(self.path)))
+            self.originals.add(fingerprint(load(self.path)))
 
     def __call__(self, content: bytes, number: int = 0) -> Verdict:
         """Of a file's bytes; everything is done for case 0, most things for the others."""
@@ -81,7 +82,7 @@ class ModelJudge:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                model = load_any(self.path)
+                model = load(self.path)
             except Exception as error:
                 return answer(error, str(self.path))
             return self._used(model, number)
@@ -109,7 +110,7 @@ class ModelJudge:
         return Verdict(Kind.SAME if same else Kind.USABLE)
 
     def _operations(self, model: Any, number: int) -> list[Callable[[Any, int], None]]:
-        average = hasattr(model, "n_samples_")
+        average = isinstance(model, FittedAverage)
         rarely = RARELY_FOR_AVERAGES if average else RARELY
         done: list[Callable[[Any, int], None]] = [_predict, _rules, _explain, _transform]
         if average:
@@ -125,28 +126,27 @@ class ModelJudge:
 
     def _saved(self, model: Any, number: int) -> None:
         model.save(self.other)
-        again = load_any(self.other)
+        again = load(self.other)
         demand(fingerprint(again) == fingerprint(model), "saved and loaded, it is another")
 
     def _report(self, model: Any, number: int) -> None:
         from tests.fuzz.pages import demand_sound
 
-        options = {"n_events": 2} if hasattr(model, "n_samples_") else {}
+        options = {"n_events": 2} if isinstance(model, FittedAverage) else {}
         model.report(self.page, **options)
         demand_sound(self.page.read_text(encoding="utf-8"))
 
 
 def fingerprint(model: Any) -> str:
     """What a model says and was made of, in short: equal for files that hold the same."""
-    seen = model.observations_
-    parts = [type(model).__name__, repr(sorted(model.get_params().items(), key=str))]
+    seen = model.observations
+    parts = [type(model).__name__, repr(sorted(vars(model.settings).items(), key=str))]
     parts += [repr(seen.scale), repr(seen.library)]
-    parts += [repr(getattr(model, name)) for name in model._SAVED_NUMBERS]
+    parts += [repr(_numbers(model.fit))]
     digest = hashlib.sha1("\n".join(parts).encode("utf-8", "surrogatepass"))
-    for ids in (model.user_ids_, model.item_ids_):
+    for ids in (model.user_ids, model.item_ids):
         digest.update(repr(ids.tolist()).encode("utf-8", "surrogatepass"))
-    arrays = [getattr(model, name) for name in model._SAVED_ARRAYS]
-    for array in (*arrays, *seen.by_user):
+    for array in (*_arrays(model.fit).values(), *seen.by_user):
         whole = np.asarray(array)
         digest.update(f"{whole.dtype.str} {whole.shape}".encode())
         plain = whole.dtype != object
@@ -155,19 +155,19 @@ def fingerprint(model: Any) -> str:
 
 
 def _predict(model: Any, number: int) -> None:
-    n_users, n_items = len(model.user_ids_), len(model.item_ids_)
+    n_users, n_items = len(model.user_ids), len(model.item_ids)
     p = model.predict()
     demand(p.shape == (n_users, n_items), f"predict(): the shape {p.shape}")
     demand_chances(p, "predict()")
     u, i = np.array([0, number % n_users, -1]), np.array([number % n_items, 0, -1])
-    pairs = model.predict((model.user_ids_[u], model.item_ids_[i]))
+    pairs = model.predict((model.user_ids[u], model.item_ids[i]))
     demand(np.allclose(pairs, p[u, i], rtol=0, atol=1e-6), "pairs differ from predict()")
     demand_chances(
-        model.predict(([STRANGER], model.item_ids_[:1]), unknown="population"), "unknown user"
+        model.predict(([STRANGER], model.item_ids[:1]), unknown="population"), "unknown user"
     )
     demand_chances(model.predict(([STRANGER], [STRANGER]), unknown="population"), "unknown both")
-    lo, hi = model.observations_.scale
-    stars = model.predict((model.user_ids_[u], model.item_ids_[i]), unit="original")
+    lo, hi = model.observations.scale
+    stars = model.predict((model.user_ids[u], model.item_ids[i]), unit="original")
     demand_finite(stars, "unit original")
     slack = TOLERANCE * max(1.0, abs(lo), abs(hi))
     demand(lo < hi, "the scale has no width")
@@ -175,13 +175,13 @@ def _predict(model: Any, number: int) -> None:
 
 
 def _recommend(model: Any, number: int) -> None:
-    user = model.observations_.user_ids[number % len(model.user_ids_)]
+    user = model.observations.user_ids[number % len(model.user_ids)]
     demand_chances(_column(model.recommend(user), "probability"), "recommend")
     _column(model.recommend(user, seen=True, unit="original"), "value")
 
 
 def _rules(model: Any, number: int) -> None:
-    average = hasattr(model, "n_samples_")
+    average = isinstance(model, FittedAverage)
     found = model.rules(top=20)
     names = ["antecedent support", "consequent support", "support", "confidence"]
     for name in [*names, "probability"] if average else names:
@@ -198,8 +198,8 @@ def _events(model: Any, number: int) -> None:
 
 
 def _explain(model: Any, number: int) -> None:
-    seen = model.observations_
-    user = seen.user_ids[number % len(model.user_ids_)]
+    seen = model.observations
+    user = seen.user_ids[number % len(model.user_ids)]
     rated = np.flatnonzero(np.diff(seen.by_item.ptr))
     item = seen.item_ids[int(rated[number % len(rated)]) if len(rated) else 0]
     found = model.explain(user, item)
@@ -209,7 +209,7 @@ def _explain(model: Any, number: int) -> None:
 
 
 def _transform(model: Any, number: int) -> None:
-    items, (lo, hi) = model.item_ids_, model.observations_.scale
+    items, (lo, hi) = model.item_ids, model.observations.scale
     n = min(3, len(items))
     pmf = model.transform(([STRANGER] * n, items[:n], [lo, hi, lo][:n]))
     demand_chances(pmf, "transform")
@@ -222,8 +222,8 @@ def _summary(model: Any, number: int) -> None:
 
 
 def _interval(model: Any, number: int) -> None:
-    u, i = number % len(model.user_ids_), number % len(model.item_ids_)
-    found = model.predict_interval((model.user_ids_[[u, 0]], model.item_ids_[[i, 0]]))
+    u, i = number % len(model.user_ids), number % len(model.item_ids)
+    found = model.predict_interval((model.user_ids[[u, 0]], model.item_ids[[i, 0]]))
     low, mean, high, std = (_column(found, name) for name in ("low", "mean", "high", "std"))
     demand_chances([low, mean, high], "predict_interval")
     demand_finite(std, "predict_interval: std")
@@ -233,7 +233,7 @@ def _interval(model: Any, number: int) -> None:
 
 def _fold_in(model: Any, number: int) -> None:
     """A new user with known items, and a new item of known users, before and after it."""
-    users, items, (lo, hi) = model.user_ids_, model.item_ids_, model.observations_.scale
+    users, items, (lo, hi) = model.user_ids, model.item_ids, model.observations.scale
     n = min(3, len(items))
     model.fold_in(([STRANGER] * n, items[:n], [hi, lo, hi][:n]))
     m = min(3, len(users))

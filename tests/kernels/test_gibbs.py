@@ -15,8 +15,8 @@ from scipy import stats
 
 from eventspace._base.randomness import streams
 from eventspace.sampling.draw_indicators import draw_indicators
-from eventspace.sampling.draw_numbers import draw_gamma, draw_normal, draw_truncated
 from eventspace.sampling.draw_pmfs import draw_pmfs, draw_precisions
+from eventspace.sampling.draw_variates import draw_gamma, draw_normal, draw_truncated
 from tests import naive
 from tests.kernels.instances import items
 

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from eventspace import KolmogorovModel, Observations
+from tests.planted import chances, long
 
 # what a page must show as it is: markup, quotes, scripts that run from right to left, emoji
 HOSTILE = [
@@ -35,16 +36,9 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 def films() -> pd.DataFrame:
     """Stars of 60 users for 40 films with hostile titles among them, half of them missing."""
     rng = np.random.default_rng(1)
-    theta = rng.dirichlet(np.full(5, 0.4), 60)
-    psi = rng.random((40, 5)) < 0.55
+    stars = (1 + 4 * chances(rng, 60, 40, 5, concentration=0.4, share=0.55)).round()
     titles = HOSTILE + [f"Film {k:02d}" for k in range(40 - len(HOSTILE))]
-    frame = pd.DataFrame(
-        {
-            "user": np.repeat([f"user {u}" for u in range(60)], 40),
-            "item": np.tile(titles, 60),
-            "rating": (1 + 4 * (theta @ psi.T)).round().ravel(),
-        }
-    )
+    frame = long(pd.DataFrame(stars, [f"user {u}" for u in range(60)], titles))
     return frame[rng.random(len(frame)) < 0.5].reset_index(drop=True)
 
 

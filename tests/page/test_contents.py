@@ -24,7 +24,7 @@ from tests.page.conftest import HOSTILE
 
 def of(model, X=None, **options):
     options = {"title": "", "tags": None, "users": None, "restarts": 0} | options
-    return contents(model, X, **options)
+    return contents(model.fitted_, X, **options)
 
 
 def data_in(text: str) -> Any:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from eventspace import KolmogorovModel
-from tests.command import piped
+from tests.command import in_process
 from tests.page.conftest import HOSTILE, Visit
 from tests.page.test_views import VIEWS, number_of
 
@@ -48,7 +48,7 @@ def test_users_tags_title_and_evidence(browser, films, tmp_path) -> None:
         assert page.locator("h2").inner_text().endswith(BREAKS)
 
 
-def test_titles_tags_and_evidence_of_the_command_line(browser, films, tmp_path) -> None:
+def test_titles_tags_and_evidence_of_the_command_line(browser, films, tmp_path, capsys) -> None:
     number = {title: 100 + k for k, title in enumerate(films["item"].unique())}
     table = hostile_frame(films).assign(item=films["item"].map(number))
     table.to_csv(tmp_path / "ratings.csv", index=False)
@@ -61,8 +61,7 @@ def test_titles_tags_and_evidence_of_the_command_line(browser, films, tmp_path) 
         ["report", where, "-o", told, "--tags", about, "--evidence", rating],
         ["report", where, "-o", named, "--tags", about, "--titles", about],
     ):
-        done = piped(*command)
-        assert done.code == 0, done.err
+        in_process(command, capsys)
     with Visit(browser, told) as visit:
         shows_nothing_but_text(visit, BREAKS)
         assert "held-out ratings" in visit.go("rules").locator("main").inner_text()

@@ -28,7 +28,7 @@ VIEWS = [
 
 
 def names(page) -> Any:
-    return page.evaluate("eventspace.logic.space.names")
+    return page.evaluate("eventspace.space.names")
 
 
 def number_of(page, item) -> Any:
@@ -142,7 +142,7 @@ def test_the_lattice_is_the_hasse_diagram(visit, model, least) -> None:
 
 def test_the_lattice_is_walked_by_keyboard_and_zoomed(visit) -> None:
     page = visit.go("lattice")
-    classes = page.evaluate("eventspace.logic.space.nClasses")
+    classes = page.evaluate("eventspace.space.nClasses")
     assert page.locator(".box").count() == min(classes, 40)
     assert page.locator(".box[tabindex='0']").count() == 1
     page.locator(".box[tabindex='0']").focus()
@@ -258,7 +258,7 @@ def test_a_user_is_explained_as_the_model_does(visit, model) -> None:
     for user, item in ((3, "Film 05"), (17, "Film 20"), (41, HOSTILE[0])):
         why = model.explain(who[user], item)
         at = number_of(page, item)
-        found = page.evaluate("([u, i]) => eventspace.logic.explain(u, i)", [user, at])
+        found = page.evaluate("([u, i]) => eventspace.explain(u, i)", [user, at])
         assert found["probability"] == pytest.approx(why.probability, abs=1e-4)
         assert found["population"] == pytest.approx(why.population, abs=1e-4)
         events = why.events

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.checks import is_whole
+from eventspace._base.errors import UserError
 from eventspace._base.jit import njit
 
 
@@ -38,3 +41,17 @@ def fill_normal(state: np.uint64, out: NDArray[np.float64]) -> np.uint64:
 def streams(rng: np.random.Generator, n: int) -> NDArray[np.uint64]:
     """Starting states of n streams."""
     return rng.integers(1, 2**64, size=n, dtype=np.uint64)
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed from what scikit-learn calls a random state: a number, a generator, or None."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if random_state is None:
+        return int(np.random.randint(2**31))  # noqa: NPY002
+    if not is_whole(random_state) or not 0 <= random_state < 2**32:
+        raise UserError(
+            f"random_state={random_state!r} must be None, a whole number from 0 to {2**32 - 1}, or "
+            "a numpy.random.RandomState."
+        )
+    return int(np.random.RandomState(random_state).randint(2**31))

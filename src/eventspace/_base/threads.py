@@ -1,7 +1,8 @@
-"""Several long tasks at a time, on threads, under one progress bar."""
+"""How many threads there are, and several long tasks at a time on them, under one progress bar."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -11,6 +12,12 @@ from threading import Lock
 from threadpoolctl import threadpool_limits
 
 from eventspace._base.progress import bar
+
+
+def count_threads(n_jobs: int) -> int:
+    """Threads for scikit-learn's ``n_jobs``: -1 is every core that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return n_jobs if n_jobs > 0 else max(1, (cores or 1) + 1 + n_jobs)
 
 
 class _OneThread:

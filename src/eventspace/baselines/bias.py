@@ -6,16 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.checks import check_number
 from eventspace._base.types import Floats
-from eventspace.baselines.base import Baseline
 from eventspace.data.entries import Entries
-from eventspace.data.observations import to_learn_from
+from eventspace.data.observations import Observations, to_learn_from
+from eventspace.estimators.base import Holder
+from eventspace.fitted.prediction import Factors
 
 
-class BiasModel(Baseline):
+class BiasModel(Holder):
     """p_ui = mean + b_i + b_u, cut off at zero and one, with damped means as biases.
 
     b_i is the sum of the item's p - mean over (their weight + ``damping``), and b_u that of the
@@ -50,13 +50,12 @@ class BiasModel(Baseline):
         self.mean_ = float(np.average(by_user.value.astype(np.float64), weights=weight))
         self.item_bias_ = self._biases(by_item, np.zeros(observations.n_users))
         self.user_bias_ = self._biases(by_user, self.item_bias_)
-        self.observations_, self.pmf_ = observations, self._rows(self.user_bias_)
+        self.fitted_ = Biases(self, observations)
         u, i, p = observations.coo()
         self.error_ = float(
-            np.average(np.square(self._predict_positions(u, i) - p), weights=weight)
+            np.average(np.square(self.fitted_.predict_positions(u, i) - p), weights=weight)
             * observations.total_weight
         )
-        self.n_features_in_ = observations.n_items
         return self
 
     def _biases(self, entries: Entries, others: Floats) -> Floats:
@@ -73,30 +72,24 @@ class BiasModel(Baseline):
         """(mean + b_u, 1), whose product with (1, b_i) is the prediction."""
         return np.column_stack([self.mean_ + user_bias, np.ones(len(user_bias))])
 
-    def _indicators_of(self, items: NDArray[Any] | slice) -> Floats:
-        bias = self.item_bias_[items]
-        return np.column_stack([np.ones(len(bias)), bias])
+    def _solve(self, by_user: Entries) -> Floats:
+        """The rows of new users."""
+        return self._rows(self._biases(by_user, self.item_bias_))
 
-    @property
-    def pmf_mean_(self) -> Floats:
-        """What stands in for an unknown user: no bias."""
-        return np.array([self.mean_, 1.0])
 
-    @property
-    def indicator_mean_(self) -> Floats:
-        """What stands in for an unknown item: no bias."""
-        return np.array([1.0, 0.0])
+class Biases(Factors):
+    """Predictions are cut off at zero and one; what is unknown has no bias."""
 
-    def transform(self, X: Any) -> Floats:
-        """(mean + b_u, 1) of each user of a table, taken as new."""
-        check_is_fitted(self)
-        return self._rows(self._biases(self._aligned(X).by_user, self.item_bias_))
+    def __init__(self, model: BiasModel, observations: Observations) -> None:
+        psi = np.column_stack([np.ones(observations.n_items), model.item_bias_])
+        rows = model._rows(model.user_bias_)
+        super().__init__(type(model).__name__, observations, rows, psi, model._solve)
+        self.pmf_mean, self.indicator_mean = np.array([model.mean_, 1.0]), np.array([1.0, 0.0])
 
     def inverse_transform(self, X: Any) -> Floats:
-        """The predictions for every item under each row of ``X``, as :meth:`transform` gives it."""
+        """The predictions for every item under each row of ``X``, as ``transform`` gives it."""
         return np.clip(super().inverse_transform(X), 0.0, 1.0)
 
-    def _products(
-        self, pmf: Floats, indicators: Floats, users: NDArray[Any], items: NDArray[Any]
-    ) -> Floats:
-        return np.clip(super()._products(pmf, indicators, users, items), 0.0, 1.0)
+    def products(self, pmf: Floats, users: NDArray[Any], items: NDArray[Any]) -> Floats:
+        """The predictions for pairs of a row and an item."""
+        return np.clip(super().products(pmf, users, items), 0.0, 1.0)

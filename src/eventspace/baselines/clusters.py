@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from eventspace._base.types import Floats
 from eventspace.baselines.base import Alternating
 from eventspace.data.observations import Observations
-from eventspace.engines.cpu import CPU
 from eventspace.fitting.descent import Descent
+from eventspace.fitting.half_steps import PmfStep
 from eventspace.indicators.one_hot import OneHot, event_of, one_hot
 
 
@@ -84,15 +84,17 @@ class ItemKMeans(Alternating):
     def _solvers(self) -> tuple[OneHot, Means]:
         return OneHot(), Means()
 
-    def _start(self, observations: Observations, engine: CPU, rng: np.random.Generator) -> Descent:
+    def _start(
+        self, observations: Observations, update_pmfs: PmfStep, rng: np.random.Generator
+    ) -> Descent:
         """Items in clusters at random, and what the users make of these."""
         codes = one_hot(rng.integers(self.n_events, size=observations.n_items))
         mean = np.full(self.n_events, 1.0 / self.n_events)
         pmf = np.tile(mean, (observations.n_users, 1))
-        solved = engine.update_pmfs(observations.by_user, pmf, codes, mean)
+        solved = update_pmfs(observations.by_user, pmf, codes, mean)
         return Descent(solved.pmf, codes)
 
     @property
     def labels_(self) -> NDArray[np.int64]:
         """The cluster of each item."""
-        return event_of(self.codes_[:, 0])
+        return event_of(self._psi)

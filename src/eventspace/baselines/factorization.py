@@ -8,14 +8,15 @@ import numpy as np
 
 from eventspace._base.checks import check_whole
 from eventspace._base.codes import pack
-from eventspace._base.types import Floats
-from eventspace.baselines.base import Solved
+from eventspace._base.types import Codes, Floats
 from eventspace.baselines.bias import BiasModel
 from eventspace.baselines.vertices import affine_hull, nearest_vertices, select
+from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations, to_learn_from
-from eventspace.engines.cpu import CPU
-from eventspace.fitting.settings import checked_threads
-from eventspace.indicators import Exact
+from eventspace.estimators.base import Holder
+from eventspace.fitted.prediction import Factors
+from eventspace.fitting.half_steps import PmfStep, new_pmfs
+from eventspace.fitting.settings import checked_engine
 from eventspace.pmf import Pairwise
 
 MOST_EVENTS = 20  # 2^19 candidates
@@ -23,7 +24,7 @@ POOL = 2  # candidates that are looked at more closely, for each event
 MOST_POOL = 64  # if more lie in the hull itself, which few items may let happen
 
 
-class BinaryFactorization(Solved):
+class BinaryFactorization(Holder):
     """Events are vertices of the cube in the affine hull of the users; PMFs are least squares.
 
     A full table that some Kolmogorov model explains without error is factorised exactly, up to the
@@ -65,13 +66,13 @@ class BinaryFactorization(Solved):
         self.n_events = n_events
         self.n_jobs = n_jobs
 
-    def _engine(self) -> CPU:
+    def _pmf_step(self) -> PmfStep:
         check_whole("n_events", self.n_events, 1, MOST_EVENTS)
-        return CPU(Exact(), Pairwise(), n_threads=checked_threads(self))
+        return PmfStep(checked_engine(self), Pairwise())
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored."""
-        engine, observations = self._engine(), to_learn_from(X)
+        update_pmfs, observations = self._pmf_step(), to_learn_from(X)
         table = filled(observations)
         hull = affine_hull(table, self.n_events)
         vertices, distance = nearest_vertices(hull, POOL * self.n_events, MOST_POOL)
@@ -80,14 +81,25 @@ class BinaryFactorization(Solved):
         indicators[:, : len(chosen)] = vertices[chosen].T
         self.distance_ = np.zeros(self.n_events)
         self.distance_[: len(chosen)] = np.sqrt(distance[chosen] / observations.n_items)
-        self.codes_ = pack(indicators)
+        self._codes = pack(indicators)[:, 0]
         pmf = np.full((observations.n_users, self.n_events), 1.0 / self.n_events)
-        solved = engine.update_pmfs(observations.by_user, pmf, self.codes_[:, 0], pmf[0])
-        self.observations_, self.pmf_, self.gap_ = observations, solved.pmf, solved.gap
-        self.error_ = float(solved.error.sum())
-        self.pmf_[observations.by_user.sizes == 0] = self.pmf_mean_
-        self.n_features_in_ = observations.n_items
+        solved = update_pmfs(observations.by_user, pmf, self._codes, pmf[0])
+        self.gap_, self.error_ = solved.gap, float(solved.error.sum())
+        rated = observations.by_user.rated
+        solved.pmf[~rated] = solved.pmf[rated].mean(axis=0)
+        self.fitted_ = Factors(
+            type(self).__name__, observations, solved.pmf, indicators, self._solve
+        )
         return self
+
+    @property
+    def codes_(self) -> Codes:
+        """The sets, packed."""
+        return self._codes[:, None]
+
+    def _solve(self, by_user: Entries) -> Floats:
+        mean = self.fitted_.pmf_mean
+        return new_pmfs(self._pmf_step(), by_user, self._codes, mean).pmf
 
 
 def filled(observations: Observations) -> Floats:

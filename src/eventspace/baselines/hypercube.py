@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eventspace._base.errors import UserError
-from eventspace._base.types import Floats
 from eventspace.baselines.base import Alternating
 from eventspace.baselines.box import Box
+from eventspace.data.factors import checked_parts
 from eventspace.data.observations import Observations, to_learn_from
-from eventspace.engines.cpu import CPU
-from eventspace.fitted.prediction import checked_parts
 from eventspace.fitting.constraints import read_given
 from eventspace.fitting.descent import Descent, random_start
+from eventspace.fitting.half_steps import PmfStep
 from eventspace.pmf import Pairwise
 
 
@@ -94,19 +92,21 @@ class HypercubeModel(Alternating):
         self.given_ = None
         if pmf is None and indicators is None:
             return super().fit(X)
-        engine, observations = self._engine(), to_learn_from(X)
+        steps, observations = self._steps(), to_learn_from(X)
         given = read_given(observations, pmf, indicators, self.n_events)
         self.given_ = given.side
         uniform = np.full((observations.n_users, self.n_events), 1.0 / self.n_events)
         nothing = np.zeros((observations.n_items, self.n_events))
         theta = uniform if given.pmf is None else given.pmf
         psi = nothing if given.indicators is None else given.indicators
-        return self._descend(observations, given.engine(engine), lambda rng: Descent(theta, psi))
+        return self._descend(observations, given.steps(steps), lambda rng: Descent(theta, psi))
 
     def _solvers(self) -> tuple[Box, Pairwise]:
         return Box(), Pairwise()
 
-    def _start(self, observations: Observations, engine: CPU, rng: np.random.Generator) -> Descent:
+    def _start(
+        self, observations: Observations, update_pmfs: PmfStep, rng: np.random.Generator
+    ) -> Descent:
         if self.init is None:
             pmf = random_start(observations, self.n_events, rng).pmf
             return Descent(pmf, np.zeros((observations.n_items, self.n_events)))
@@ -120,12 +120,3 @@ class HypercubeModel(Alternating):
         if not ((psi >= 0) & (psi <= 1)).all():
             raise UserError("The indicators in init must be numbers from 0 to 1.")
         return Descent(pmf, psi.astype(np.float64))
-
-    def _keep(self, descent: Descent) -> None:
-        self._indicators: Floats = descent.codes
-
-    def _indicators_of(self, items: NDArray[Any] | slice) -> Floats:
-        return self._indicators[items]
-
-    def _psi(self) -> Floats:
-        return self._indicators

@@ -12,6 +12,7 @@ import numpy as np
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 from eventspace.data.observations import Observations
+from eventspace.fitted import FittedAverage
 
 Columns = dict[str, Any]
 BLOCK = 1 << 18  # rows written at a time
@@ -24,7 +25,7 @@ def is_model(path: Path) -> bool:
 
 def one_model(known: Any, path: Path, n_events: int | None) -> Any:
     """The one model that an average can be made into."""
-    if not hasattr(known, "to_model"):
+    if not isinstance(known, FittedAverage):
         raise UserError(f"{path} holds one model already: only an average can be made into one.")
     return known.to_model(n_events)
 
@@ -58,7 +59,7 @@ def _rows(name: str, ids: Any, rows: Any) -> Iterator[Columns]:
 
 
 PARTS: dict[str, Callable[[Any], Iterator[Columns]]] = {
-    "observations": lambda model: observations(model.observations_),
-    "pmf": lambda model: _rows("user", model.user_ids_, model.pmf_),
-    "indicators": lambda model: _rows("item", model.item_ids_, model.indicators_.astype(np.int8)),
+    "observations": lambda model: observations(model.observations),
+    "pmf": lambda model: _rows("user", model.user_ids, model.pmf),
+    "indicators": lambda model: _rows("item", model.item_ids, model.indicators.astype(np.int8)),
 }

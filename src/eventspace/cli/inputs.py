@@ -12,12 +12,13 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from eventspace._base.errors import UserError
+from eventspace.data.frames import COLUMNS
 from eventspace.data.ids import Ids, distinct_of
 from eventspace.data.observations import Observations
 from eventspace.data.readers.roles import ColumnsError, position, role, shown_names, with_role
 from eventspace.data.readers.tables import Table, read_table
+from eventspace.fitted import FittedModel, load
 from eventspace.logic.expressions import event_of
-from eventspace.storage.models import load_any
 
 TITLES = ("title", "name")  # what columns of these are called
 TAGS = ("tags", "tag", "genres", "genre", "category", "categories")
@@ -76,13 +77,13 @@ def _scale(text: str) -> Any:
 class Described(NamedTuple):
     """A model whose items are called by their titles, the tags of these, and the items' ids."""
 
-    model: Any
+    model: FittedModel
     tags: dict[Any, Any] | None
     ids: Ids
 
     def item(self, text: str) -> Any:
         """The item that a shell calls by its title or its id."""
-        titles = self.model.observations_.item_ids
+        titles = self.model.observations.item_ids
         title = one_like(text, titles)
         at = int(self.ids.positions([one_like(text, self.ids)])[0])
         return title if at < 0 or titles.positions([title])[0] >= 0 else titles[at]
@@ -90,13 +91,13 @@ class Described(NamedTuple):
     def query(self, expression: str) -> Any:
         """The event of an expression over titles and ids."""
         ids = {str(id_): k for k, id_ in enumerate(self.ids)}
-        return event_of(self.model._space(), expression, ids)
+        return event_of(self.model.space, expression, ids)
 
     def evidence(self, path: Path | None) -> Observations | None:
         """The ratings in a table, its ids as the model has them, its items called by titles."""
         if path is None:
             return None
-        seen, known = _evidence(path), self.model.observations_
+        seen, known = _evidence(path), self.model.observations
         items = like(list(seen.item_ids), self.ids)
         at = self.ids.positions(items).tolist()
         titles = [
@@ -122,15 +123,16 @@ def _unlike(id_: Any, titles: Ids) -> Any:
     return id_ if titles.positions([id_])[0] < 0 else f"{id_} #{id_}"
 
 
-def model(path: Path, titles: Path | None = None) -> Any:
+def model(path: Path, titles: Path | None = None) -> FittedModel:
     """The model in a file, of whatever kind, its items called by their titles."""
     return described(path, titles).model
 
 
 def described(path: Path, titles: Path | None, tags: Path | None = None) -> Described:
     """The model in a file, of whatever kind, its items called by their titles."""
-    known = load_any(path)
-    ids, labels = known.observations_.item_ids, None
+    known = load(path)
+    ids, labels = known.observations.item_ids, None
+    ids_shown = ids
     if tags is not None:
         labels = item_column(tags, ids, TAGS, -1, "tags")
     if titles is not None:
@@ -138,8 +140,10 @@ def described(path: Path, titles: Path | None, tags: Path | None = None) -> Desc
         if labels is not None:
             pairs = zip(ids, names, strict=True)
             labels = {name: labels[id_] for id_, name in pairs if id_ in labels}
-        known.observations_ = dataclasses.replace(known.observations_, item_ids=Ids(names))
-    return Described(known, labels, ids)
+        ids_shown = Ids(names)
+    seen = dataclasses.replace(known.observations, item_ids=ids_shown, library=COLUMNS)
+    shown = type(known)(dataclasses.replace(known.fit, observations=seen), known.settings)
+    return Described(shown, labels, ids)
 
 
 def _titles(named: dict[Any, Any], ids: Ids) -> list[str]:

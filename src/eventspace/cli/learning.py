@@ -113,7 +113,7 @@ def fit(
     model.fit(observations(table, columns, wide, scale, duplicates), **attributes)
     model.save(output)
     if as_json:
-        write_json(facts(model))
+        write_json(facts(model.fitted_))
     else:
         echo(model.summary())
         say(f"written: {output}")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from eventspace._base.errors import UserError
 from eventspace.cli import options
 from eventspace.cli.terminal import say
+
+if TYPE_CHECKING:
+    from eventspace.fitted import FittedModel
 
 MODEL = ".eventspace"
 
@@ -37,27 +40,26 @@ def info(
     known, labels, _ = inputs.described(model, titles, tags)
     if events:
         form_ = outputs.form_of(output, form, as_json)
-        outputs.write(outputs.columns_of(known.events(labels)), output, form_)
+        outputs.write(dict(known.events(labels)), output, form_)
     elif as_json:
         outputs.write_json(facts(known), output)
     else:
         outputs.echo(known.summary())
 
 
-def facts(model: Any) -> dict[str, Any]:
+def facts(model: FittedModel) -> dict[str, Any]:
     """What a model is, for machines."""
     import math
 
     from eventspace.cli.learning import CLASSES
 
-    seen = model.observations_
-    rmse = math.sqrt(model.error_ / seen.total_weight)
+    fit, seen = model.fit, model.observations
+    rmse = math.sqrt(fit.error / seen.total_weight)
     lo, hi = seen.scale
-    n_samples = getattr(model, "n_samples_", 1) * getattr(model, "n_together_", 1)
-    kinds = {name: kind for kind, name in CLASSES.items()}
+    n_samples = getattr(fit, "n_samples", 1) * getattr(fit, "n_together", 1)
     found: dict[str, Any] = {
-        "kind": kinds[type(model).__name__],
-        "events": model.pmf_.shape[1] // n_samples,
+        "kind": next(kind for kind, name in CLASSES.items() if name == model.name),
+        "events": fit.n_events // n_samples,
         "samples": n_samples,
         "users": seen.n_users,
         "items": seen.n_items,
@@ -67,12 +69,10 @@ def facts(model: Any) -> dict[str, Any]:
         "rmse": rmse,
         "rmse_original": rmse * (hi - lo),
     }
-    if hasattr(model, "proved_"):
-        found |= {"iterations": model.n_iter_, "proved": int(model.proved_.sum())}
-    for name in ("converged_", "interrupted_", "held_out_error_", "concentration_"):
-        if hasattr(model, name):
-            found[name.rstrip("_")] = getattr(model, name)
-    return found
+    if hasattr(fit, "proved"):
+        found |= {"iterations": fit.n_iter, "proved": int(fit.proved.sum())}
+    others = ("converged", "interrupted", "held_out_error", "concentration")
+    return found | {name: getattr(fit, name) for name in others if hasattr(fit, name)}
 
 
 def report(
@@ -115,6 +115,7 @@ def report(
 ) -> None:
     """Write one self-contained page: events, the order of items, rules, users, fit."""
     from eventspace.cli import inputs
+    from eventspace.fitted import FittedAverage
     from eventspace.report import beside
 
     path = beside(model) if output is None else Path(output)
@@ -122,7 +123,7 @@ def report(
     if no_users and user:
         raise UserError(f"--no-users and --user {user[0]}: choose one of them.")
     known = inputs.described(model, titles, tags)
-    ids = known.model.observations_.user_ids
+    ids = known.model.observations.user_ids
     users = [inputs.one_like(id_, ids) for id_ in user or []]
     given: dict[str, Any] = {
         "title": title or beside(model).stem,
@@ -131,7 +132,7 @@ def report(
         "restarts": restarts or 0,
     }
     if events is not None:
-        if not hasattr(known.model, "n_samples_"):
+        if not isinstance(known.model, FittedAverage):
             raise UserError(f"--events is for an average, and {model} holds one model.")
         given["n_events"] = events
     held_out = known.evidence(evidence)
@@ -203,6 +204,7 @@ def convert(
     A table is read as `fit` reads it, and written with the columns user, item, value (and weight).
     """
     from eventspace.cli import conversion, inputs, outputs
+    from eventspace.fitted import load
 
     columns = inputs.Columns(user, item, value, weight, successes, trials)
     of_table = {
@@ -222,12 +224,12 @@ def convert(
         if Path(output).suffix.lower() in outputs.ENDINGS:
             raise UserError(f"--events {events} makes a model, and {output} is a table's name.")
         outputs.check_model_output(output)
-        conversion.one_model(inputs.model(source), source, events).save(output)
+        conversion.one_model(load(source), source, events).save(output)
         say(f"written: {output}")
         return
     form_ = outputs.form_of(output, form, as_json)
     if is_model:
-        outputs.write(conversion.PARTS[part or "observations"](inputs.model(source)), output, form_)
+        outputs.write(conversion.PARTS[part or "observations"](load(source)), output, form_)
         return
     seen = inputs.observations(source, columns, wide, scale, duplicates)
     outputs.write(conversion.observations(seen), output, form_)

@@ -88,7 +88,7 @@ def write(
     say(f"written: {output}")
 
 
-def records(columns: Columns) -> list[dict[str, Any]]:
+def records(columns: Any) -> list[dict[str, Any]]:
     """Columns as rows that JSON can hold."""
     return [dict(zip(columns, row, strict=True)) for row in _rows(columns)]
 
@@ -115,14 +115,6 @@ def print_bytes(content: bytes) -> None:
     """Write to the standard output."""
     with standard_output() as file:
         file.write(content)
-
-
-def columns_of(frame: Any) -> dict[str, Any]:
-    """The columns of a DataFrame of any library."""
-    import narwhals as nw
-
-    table = nw.from_native(frame, eager_only=True)
-    return {name: table.get_column(name).to_list() for name in table.columns}
 
 
 def screen_table(columns: Columns) -> Any:

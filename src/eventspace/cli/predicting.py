@@ -38,25 +38,20 @@ def predict(
 ) -> None:
     """Predict the pairs of a table with a column of users and one of items."""
     from eventspace.cli import inputs, outputs
+    from eventspace.fitted import FittedAverage
 
     form_ = outputs.form_of(output, form, as_json)
     known = inputs.model(model)
-    if interval is not None and not hasattr(known, "predict_interval"):
+    if interval is not None and not isinstance(known, FittedAverage):
         raise UserError(
             f"--interval needs an average, and {model} holds one model: fit it with --kind "
             "posterior or ensemble."
         )
-    seen = known.observations_
+    seen = known.observations
     named = inputs.pairs(pairs, user, item, seen)
     users, items = inputs.like(named[0], seen.user_ids), inputs.like(named[1], seen.item_ids)
     if unknown == "error":  # before the first pair is written
-        from eventspace.fitted.prediction import positions
-
-        for ids, wanted, what in (
-            (seen.user_ids, users, "user"),
-            (seen.item_ids, items, "item"),
-        ):
-            positions(ids, wanted, what, unknown)
+        known.positions(users, items)
     settings = {"unit": unit, "unknown": unknown}
     outputs.write(_predicted(known, named, (users, items), interval, settings), output, form_)
 
@@ -66,7 +61,6 @@ def _predicted(
 ) -> Iterator[dict[str, Any]]:
     """The predictions of wanted pairs as they are named, one block after another."""
     from eventspace._base.progress import bar
-    from eventspace.cli.outputs import columns_of
 
     name = "probability" if settings["unit"] == "probability" else "value"
     n = len(named[0])
@@ -78,7 +72,7 @@ def _predicted(
             if interval is None:
                 yield {**ids, name: known.predict(pairs, **settings)}
             else:
-                found = columns_of(known.predict_interval(pairs, interval, **settings))
+                found = dict(known.predict_interval(pairs, interval, **settings))
                 yield {**ids, name: found.pop("mean"), **found}
             update(start + len(ids["user"]), "")
 
@@ -107,15 +101,14 @@ def recommend(
 
     form_ = outputs.form_of(output, form, as_json)
     known = inputs.model(model, titles)
-    ids = known.observations_.user_ids
+    ids = known.observations.user_ids
     wanted = [inputs.one_like(user, ids) for user in users or []] or list(ids)
 
     def recommended() -> Iterator[dict[str, Any]]:
         with bar("recommend", len(wanted), None) as update:
             for k, user in enumerate(wanted):
                 best = known.recommend(user, top, min_evidence=min_evidence, seen=seen, unit=unit)
-                columns = outputs.columns_of(best)
-                yield {"user": [user] * len(columns["item"]), **columns}
+                yield {"user": [user] * len(best["item"]), **best}
                 update(k + 1, "")
 
     if form_ == "screen":

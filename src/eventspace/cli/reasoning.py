@@ -9,7 +9,8 @@ import typer
 from eventspace._base.errors import UserError
 from eventspace.cli import options
 
-ARROWS = {"implies": "=>", "equivalent": "<=>", "soft": "~>", "converse": "<="}
+PROBABLE = "probable"  # a rule of an average
+ARROWS = {"implies": "=>", "equivalent": "<=>", "soft": "~>", PROBABLE: "~>"}
 Sort = Literal[
     "surprise",
     "lift",
@@ -80,13 +81,14 @@ def rules(
 ) -> None:
     """List the most surprising rules: whoever likes one item likes the other."""
     from eventspace.cli import inputs, outputs
+    from eventspace.fitted import FittedAverage
 
     if every and top is not None:
         raise UserError(f"--all and --top {top}: choose one of them.")
     form_ = outputs.form_of(output, form, as_json)
     described = inputs.described(model, titles)
     known = described.model
-    own = {
+    own: dict[str, dict[str, Any]] = {
         AVERAGE: {"min_probability": min_probability},
         SINGLE: {
             "min_support": min_support,
@@ -94,7 +96,7 @@ def rules(
             "restarts": restarts,
         },
     }
-    here, other = (AVERAGE, SINGLE) if hasattr(known, "n_samples_") else (SINGLE, AVERAGE)
+    here, other = (AVERAGE, SINGLE) if isinstance(known, FittedAverage) else (SINGLE, AVERAGE)
     for name, value in own[other].items():
         if value is not None:
             raise UserError(f"--{name.replace('_', '-')} is for {other}, and {model} holds {here}.")
@@ -130,11 +132,9 @@ def _shown(columns: Any) -> Any:
 
 def _columns(found: Any) -> dict[str, Any]:
     """The columns of rules, the same for every kind of model; without blanks in their names."""
-    from eventspace.cli.outputs import columns_of
-
-    columns = {name.replace(" ", "_"): column for name, column in columns_of(found).items()}
+    columns = {name.replace(" ", "_"): column for name, column in found.items()}
     sides = {side: columns.pop(side) for side in ("if_item", "then_item")}
-    kinds = columns.pop("kind", ["implies"] * len(sides["if_item"]))
+    kinds = columns.pop("kind", [PROBABLE] * len(sides["if_item"]))  # an average proves none
     return {**sides, "kind": kinds, **columns}
 
 
@@ -152,7 +152,7 @@ def explain(
     from eventspace.cli import inputs, outputs
 
     known = inputs.described(model, titles, tags)
-    seen = known.model.observations_
+    seen = known.model.observations
     why = known.model.explain(inputs.one_like(user, seen.user_ids), known.item(item), known.tags)
     if not as_json:
         outputs.echo(why)
@@ -166,8 +166,8 @@ def explain(
             "population": why.population,
             "user_ratings": why.user_ratings,
             "item_ratings": why.item_ratings,
-            "events": outputs.records(outputs.columns_of(why.events)),
-            "rules": outputs.records(outputs.columns_of(why.rules)),
+            "events": outputs.records(why.events),
+            "rules": outputs.records(why.rules),
         }
     )
 
@@ -198,7 +198,7 @@ def query(
     event = known.query(expression)
     asked = event if given is None else event.given(known.query(given))
     if user:
-        ids = known.model.observations_.user_ids
+        ids = known.model.observations.user_ids
         users = [inputs.one_like(id_, ids) for id_ in user]
         columns = {"user": users, "probability": asked.probability(users)}
         outputs.write(columns, output, form_)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 from eventspace.data.column import plain_array
 
+# For type checkers, as most callers hold it. Who fits a table of polars gets one of polars.
+DataFrame: TypeAlias = "pd.DataFrame"
+
+LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf")
 COLUMNS = "columns"  # no library: a dict of the columns, which needs no import
 
 
-def data_frame(columns: dict[str, Any], library: str) -> Any:
+def data_frame(columns: dict[str, Any], library: str) -> DataFrame:
     """A DataFrame of these columns, in the library of this name."""
     if library == COLUMNS:
-        return columns
+        return cast("DataFrame", columns)
     arrays = {name: plain_array(column) for name, column in columns.items()}
     if library == "pandas":
         import pandas as pd
@@ -22,4 +29,4 @@ def data_frame(columns: dict[str, Any], library: str) -> Any:
 
     # others find the type of Python's objects, but keep numpy's arrays of them as they are
     plain = {name: a.tolist() if a.dtype == object else a for name, a in arrays.items()}
-    return nw.from_dict(plain, backend=cast("Any", library)).to_native()
+    return cast("DataFrame", nw.from_dict(plain, backend=cast("Any", library)).to_native())

@@ -216,6 +216,11 @@ class Observations:
         weight = self.by_user.weight
         return float(weight.sum(dtype=np.float64)) if self.weighted else float(self.n_observed)
 
+    @property
+    def mean_weight(self) -> float:
+        """What weights are measured in, so that noise is that of a typical observation."""
+        return self.total_weight / self.n_observed
+
     def with_unit_weight(self, unit: float) -> Observations:
         """The same with weights in units of ``unit``; without weights, the same."""
         if not self.weighted:

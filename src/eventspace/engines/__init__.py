@@ -1,1 +1,20 @@
-"""Where the two half-steps run. An engine has two verbs: update_indicators and update_pmfs."""
+"""Where the sums and solves run: an engine forms the quadratics of rows and hands them to a step.
+
+``protocol`` says what an engine does. A new one is a file of this room and a line of ``ENGINES``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from eventspace._base.checks import check_choice
+from eventspace.engines.protocol import Engine
+
+ENGINES = {"cpu": "CPU"}  # the module of this room, and its class, imported when it is asked for
+
+
+def engine(name: str = "cpu", n_threads: int = 1) -> Engine:
+    """The engine of this name, with ``n_threads`` threads of this process."""
+    check_choice("engine", name, ENGINES)
+    found: Engine = getattr(import_module(f"{__name__}.{name}"), ENGINES[name])(n_threads)
+    return found

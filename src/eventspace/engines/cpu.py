@@ -1,147 +1,81 @@
-"""The two half-steps on the cores of this machine.
+"""The cores of this machine.
 
-Users are independent given the indicators, items given the PMFs. Rows are cut into chunks of about
-equal work; a chunk's quadratics are formed, solved and forgotten, so that at most a few hundred of
-them exist at a time. Kernels release the GIL and each chunk writes its own rows only: the result
-does not depend on the number of threads.
+Rows are cut into chunks; a chunk's quadratics are formed, used and forgotten, so that at most a few
+hundred of them exist at a time. Kernels release the GIL and each chunk writes its own rows only:
+the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.codes import numbers
-from eventspace._base.types import Codes, Floats
+from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.engines.gram import normal_equations
+from eventspace.engines.protocol import Product, Step, Table
 
 CHUNK_BYTES = 1 << 18  # of quadratics, at most: they stay in the cache until they are solved
 CHUNK_WORK = 2_000_000  # multiply-adds, at least: much less is not worth a thread's attention
-SOLVE_WORK = 8  # a solve counts as so many times D entries
+SOLVE_WORK = 8  # a solve counts as 8 D entries
+BLOCKS = 64  # chunks of a table whose quadratics are held a few at a time
+
+Form = Callable[[slice, Floats, Floats, Floats], None]  # writes G, h and e of some rows
 
 
-class IndicatorSolver(Protocol):
-    """One of ``eventspace.indicators``."""
-
-    guarantee: ClassVar[str]
-
-    def __call__(
-        self, S: Floats, v: Floats, energy: Floats, codes: Codes, seeds: NDArray[np.uint64]
-    ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Improve the codes in place; give costs, and which are proved least."""
-
-
-class PmfSolver(Protocol):
-    """One of ``eventspace.pmf``."""
-
-    guarantee: ClassVar[str]
-
-    def __call__(self, Q: Floats, r: Floats, pmf: Floats) -> tuple[Floats, Floats]:
-        """Improve the PMFs in place; give costs and duality gaps."""
-
-
-class Indicators(NamedTuple):
-    """What an indicator step gives: codes, each item's cost, and which are proved least."""
-
-    codes: Codes
-    cost: Floats
-    proved: NDArray[np.bool_]
-
-
-class Pmfs(NamedTuple):
-    """What a pmf step gives: PMFs, each user's squared error, and the duality gaps."""
-
-    pmf: Floats
-    error: Floats
-    gap: Floats
-
-
-@dataclass
+@dataclass(frozen=True)
 class CPU:
-    """Runs the steps with the given solvers and penalties on ``n_threads`` threads."""
+    """The engine with ``n_threads`` threads."""
 
-    indicator_solver: IndicatorSolver
-    pmf_solver: PmfSolver
-    indicator_penalty: float = 0.0
-    pmf_penalty: float = 0.0
     n_threads: int = 1
 
-    def update_indicators(
-        self, by_item: Entries, pmf: Floats, codes: Codes, seeds: NDArray[np.uint64]
-    ) -> Indicators:
-        """(Q2) for every item: the cost of item i is its squared error and mu |psi_i|."""
-        codes = codes.copy()
-        cost = np.empty(len(codes))
-        proved = np.empty(len(codes), dtype=np.bool_)
+    def with_threads(self, n_threads: int) -> CPU:
+        """The same with another number of threads."""
+        return CPU(n_threads)
 
-        def step(rows: slice, S: Floats, v: Floats, energy: Floats) -> None:
-            v -= 0.5 * self.indicator_penalty
-            cost[rows], proved[rows] = self.indicator_solver(S, v, energy, codes[rows], seeds[rows])
-
-        self.each_chunk(by_item, pmf, step)
-        return Indicators(codes, cost, proved)
-
-    def update_pmfs(self, by_user: Entries, pmf: Floats, codes: Codes, centre: Floats) -> Pmfs:
-        """(Q1) for every user: the squared error and lambda |theta_u - centre|^2 is minimised."""
-        pmf = pmf.copy()
-        error, gap = np.empty(len(pmf)), np.empty(len(pmf))
-        n_events = pmf.shape[1]
-        indicators = numbers(codes, n_events)
-        diagonal = np.arange(n_events)
-
-        def step(rows: slice, Q: Floats, r: Floats, energy: Floats) -> None:
-            Q[:, diagonal, diagonal] += self.pmf_penalty
-            r += self.pmf_penalty * centre
-            cost, gap[rows] = self.pmf_solver(Q, r, pmf[rows])
-            ridge = pmf[rows] @ (-2.0 * centre) + np.einsum("ud,ud->u", pmf[rows], pmf[rows])
-            # a sum of squares, which rounding may leave just below zero
-            error[rows] = np.maximum(cost + energy - self.pmf_penalty * ridge, 0.0)
-
-        self.each_chunk(by_user, indicators, step)
-        return Pmfs(pmf, error, gap)
-
-    def each_chunk(
+    def run(
         self,
-        entries: Entries,
+        step: Step,
+        table: Table,
         factors: Floats,
-        step: Callable[[slice, Floats, Floats, Floats], None],
-    ) -> None:
-        """Form the quadratics of each chunk of rows and hand them to ``step``."""
+        *rows: NDArray[Any],
+        at_a_time: int | None = None,
+    ) -> Any:
+        """Do the step for every row of a table; gives the sum of what the step returns.
+
+        Chunks are of about equal work or, with ``at_a_time``, of equal numbers of rows.
+        """
         n_events = factors.shape[1]
-        chunks = deque(_chunks(entries.ptr, n_events))
-        most = max((rows.stop - rows.start for rows in chunks), default=0)
-        full = _full_table(entries, len(factors))
-        shared = None if full is None else factors.T @ factors
+        form, shared = _former(table, factors)
+        cuts = _chunks(table, n_events) if at_a_time is None else _blocks(table)
+        most = at_a_time or max((chunk.stop - chunk.start for chunk in cuts), default=0)
+        chunks = deque(enumerate(cuts))
+        sums: list[Any] = [0.0] * len(cuts)
 
         def work() -> None:
-            gram = np.empty((most if full is None else 1, n_events, n_events))
+            gram = np.empty((1 if shared else most, n_events, n_events))
             linear, energy = np.empty((most, n_events)), np.empty(most)
             while chunks:
                 try:
-                    rows = chunks.popleft()
+                    k, chunk = chunks.popleft()
                 except IndexError:  # another thread was quicker
                     return
-                n = rows.stop - rows.start
-                S, v, e = gram[:n], linear[:n], energy[:n]
-                if full is None:
-                    ptr = entries.ptr[rows.start : rows.stop + 1]
-                    normal_equations(
-                        ptr, entries.index, entries.value, entries.weight, factors, S, v, e
-                    )
-                else:
-                    values = full[rows].astype(np.float64)
-                    S[:], v[:], e[:] = shared, values @ factors, np.square(values).sum(axis=1)
-                step(rows, S, v, e)
+                for first in range(chunk.start, chunk.stop, most):
+                    part = slice(first, min(first + most, chunk.stop))
+                    n = part.stop - first
+                    G, h, e = gram[:n], linear[:n], energy[:n]
+                    form(part, G, h, e)
+                    given = step(G, h, e, *(array[part] for array in rows))
+                    if given is not None:
+                        sums[k] = sums[k] + given
 
         others = [self._pool.submit(work) for _ in range(min(self.n_threads, len(chunks)) - 1)]
         try:
@@ -150,33 +84,67 @@ class CPU:
             chunks.clear()  # an interrupt here ends the other threads, too
             for other in others:
                 other.result()
+        return sum(sums)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.n_threads - 1)
 
 
-def _full_table(entries: Entries, n_columns: int) -> NDArray[np.float32] | None:
-    """The values as a dense table if every cell is observed and unweighted, else None.
+def _former(table: Table, factors: Floats) -> tuple[Form, bool]:
+    """What forms the quadratics of some rows, and whether all rows share one Gram matrix.
 
-    Then all rows share one Gram matrix, and the linear terms are one matrix product.
+    Where every cell counts alike they do, and the linear terms are matrix products.
     """
+    if isinstance(table, Product):
+        common, linear = factors.T @ factors, table.left @ (table.right.T @ factors)
+
+        def of_product(rows: slice, G: Floats, h: Floats, e: Floats) -> None:
+            G[:], h[:], e[:] = common, linear[rows], table.energy[rows]
+
+        return of_product, True
+    full = _full_table(table, len(factors))
+    if full is not None:
+        common = factors.T @ factors
+
+        def of_full(rows: slice, G: Floats, h: Floats, e: Floats) -> None:
+            values = full[rows].astype(np.float64)
+            G[:], h[:], e[:] = common, values @ factors, np.square(values).sum(axis=1)
+
+        return of_full, True
+    ptr, index, value, weight = table
+
+    def of_entries(rows: slice, G: Floats, h: Floats, e: Floats) -> None:
+        chunk = ptr[rows.start : rows.stop + 1]
+        normal_equations(chunk, index, value, weight, factors, G, h, e)
+
+    return of_entries, False
+
+
+def _full_table(entries: Entries, n_columns: int) -> NDArray[np.float32] | None:
+    """The values as a dense table if every cell is observed and unweighted, else None."""
     n_rows = len(entries.ptr) - 1
     if entries.weight.size or entries.value.size != n_rows * n_columns:
         return None
     return entries.value.reshape(n_rows, n_columns)
 
 
-def _chunks(ptr: NDArray[np.int64], n_events: int) -> list[slice]:
+def _chunks(table: Table, n_events: int) -> list[slice]:
     """Cut the rows into slices of about equal work, whatever the number of threads."""
-    n_rows = len(ptr) - 1
-    work = (ptr + SOLVE_WORK * n_events * np.arange(n_rows + 1)) * n_events**2
+    n_rows = _n_rows(table)
+    n_entries = 0 if isinstance(table, Product) else table.ptr
+    work = (n_entries + SOLVE_WORK * n_events * np.arange(n_rows + 1)) * n_events**2
     n_chunks = max(work[-1] // CHUNK_WORK, n_rows * n_events**2 * 8 // CHUNK_BYTES, 1)
-    cuts = np.unique(np.searchsorted(work, np.linspace(0, work[-1], n_chunks + 1)))
-    return [slice(int(first), int(last)) for first, last in pairwise(cuts)]
+    return _slices(np.searchsorted(work, np.linspace(0, work[-1], n_chunks + 1)))
 
 
-def count_threads(n_jobs: int) -> int:
-    """Threads for scikit-learn's ``n_jobs``: -1 is every core that this process may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return n_jobs if n_jobs > 0 else max(1, (cores or 1) + 1 + n_jobs)
+def _blocks(table: Table) -> list[slice]:
+    return _slices(np.linspace(0, _n_rows(table), BLOCKS + 1).astype(np.int64))
+
+
+def _slices(cuts: NDArray[np.int64]) -> list[slice]:
+    return [slice(first, last) for first, last in pairwise(np.unique(cuts).tolist())]
+
+
+def _n_rows(table: Table) -> int:
+    return len(table.left) if isinstance(table, Product) else len(table.ptr) - 1

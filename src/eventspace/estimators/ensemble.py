@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from eventspace._base.checks import check_number, check_whole
-from eventspace._base.codes import WORD, pack, unpack
-from eventspace._base.randomness import streams
-from eventspace._base.types import Bits, Floats
-from eventspace.data.invariants import MOST_SAMPLES
-from eventspace.data.newcomers import News, news
-from eventspace.data.observations import to_learn_from
-from eventspace.engines.cpu import CPU
-from eventspace.estimators.average import Average, Folded
-from eventspace.fitted.summary import Summary
-from eventspace.fitting.restarts import TRIAL_MODELS, Restarts, Trial
+from eventspace._base.types import Floats
+from eventspace.data.factors import dot_products, squared_error
+from eventspace.data.observations import Observations, to_learn_from
+from eventspace.estimators.average import AverageEstimator
+from eventspace.fitted.ensemble import FittedEnsemble
+from eventspace.fitted.fit import EnsembleFit, stacked
+from eventspace.fitting.folds import folds
+from eventspace.fitting.restarts import EnsembleSettings, Restarts, Trial, check_settings
 from eventspace.fitting.settings import checked_threads
-from eventspace.indicators import Exact
-from eventspace.pmf import Pairwise
-from eventspace.splits import folds
 
 SIZES = [0.3, 0.0]  # tried for "auto" of indicator_penalty
 HELD_OUT = 0.1
@@ -32,7 +24,7 @@ MIDDLE = 3.0  # the penalty where nothing can be held out
 TYPICAL = 10.0  # ratings that the noise of all users is worth beside a user's own
 
 
-class KolmogorovEnsemble(Average):
+class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
     """The mean of Kolmogorov models from different starts: itself one, with the events of all.
 
     Each model is a descent of its own to all that is observed. They fit alike and err apart, so
@@ -62,6 +54,9 @@ class KolmogorovEnsemble(Average):
 
     Attributes
     ----------
+    fitted_ : FittedEnsemble
+        What was learnt: it answers all questions, and needs no scikit-learn. Whatever it knows is
+        an attribute here as well.
     pmf_ : array of users x (models x events)
         The PMFs of all models, divided by their number.
     codes_ : uint64 array of items x words
@@ -85,128 +80,52 @@ class KolmogorovEnsemble(Average):
         What was learnt from.
     """
 
-    # what a file holds of a fit, beside its parameters and observations
-    _SAVED_ARRAYS = ("pmf_", "codes_", "noise_")
-    _SAVED_NUMBERS = (
-        "error_",
-        "n_samples_",
-        "n_together_",
-        "pmf_penalty_",
-        "indicator_penalty_",
-        "held_out_error_",
-        "seed_",
-    )
-
-    def __init__(
-        self,
-        n_events: int = 16,
-        *,
-        n_models: int = 16,
-        pmf_penalty: float | str = "auto",
-        indicator_penalty: float | str = "auto",
-        n_iter: int = 5,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool | None = None,
-    ) -> None:
-        self.n_events = n_events
-        self.n_models = n_models
-        self.pmf_penalty = pmf_penalty
-        self.indicator_penalty = indicator_penalty
-        self.n_iter = n_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    fitted_: FittedEnsemble
+    _learnt_with = EnsembleSettings
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the models from a table: anything that ``Observations.of`` reads."""
-        self._check_parameters()
+        check_settings(self)
         observations = to_learn_from(X)
         random = check_random_state(self.random_state)
         parts = folds(observations, HELD_OUT, random)
-        self.seed_ = int(random.randint(2**31))
+        seed = int(random.randint(2**31))
         restarts = Restarts(self.n_events, self.n_iter, checked_threads(self), self.verbose)
         penalty = None if self.pmf_penalty == "auto" else float(self.pmf_penalty)
         sizes = SIZES if self.indicator_penalty == "auto" else [float(self.indicator_penalty)]
         if parts:
-            best = restarts.best(parts[0], penalty, sizes, self.seed_)
+            best = restarts.best(parts[0], penalty, sizes, seed)
         else:
             warnings.warn("no entry can be held out: intervals are too narrow", stacklevel=2)
             best = Trial(MIDDLE if penalty is None else penalty, sizes[-1], np.nan, np.nan)
-        self.pmf_penalty_, self.indicator_penalty_ = best.pmf_penalty, best.indicator_penalty
-        self.held_out_error_ = best.error
-        models = restarts.fitted(observations, best, self.seed_, self.n_models)
-        pmfs, bits = zip(*models, strict=True)
-        self._stack(observations, pmfs, bits)
-        self._estimate_noise(best.noise)
+        pmfs, bits = zip(*restarts.fitted(observations, best, seed, self.n_models), strict=True)
+        pmf, codes = stacked(pmfs, bits)
+        psi = np.hstack(bits)
+        fit = EnsembleFit(
+            observations,
+            pmf,
+            codes,
+            squared_error(observations, pmf, psi),
+            n_samples=len(pmfs),
+            n_together=1,
+            noise=noise_of(observations, pmf, psi, best.noise),
+            pmf_penalty=best.pmf_penalty,
+            seed=seed,
+            indicator_penalty=best.indicator_penalty,
+            held_out_error=best.error,
+        )
+        self.fitted_ = FittedEnsemble(fit, self._settings())
         return self
 
-    def _estimate_noise(self, noise: float) -> None:
-        """That of all users, more or less as a user's own errors are greater or smaller."""
-        seen = self.observations_
-        u, i, p = seen.coo()
-        error = np.square(self._predict_positions(u, i) - p)
-        if seen.weighted:
-            error *= seen.by_user.weight
-        mean, counts = error.mean(), seen.by_user.sizes
-        if np.isnan(noise):  # nothing could be held out
-            noise = float(np.sqrt(mean))
-        own = np.bincount(u, error, seen.n_users) / mean if mean > 0 else counts
-        self.noise_ = noise * np.sqrt((own + TYPICAL) / (counts + TYPICAL))
 
-    def _check_parameters(self) -> None:
-        check_whole("n_events", self.n_events, 1, WORD)
-        check_whole("n_models", self.n_models, 1, MOST_SAMPLES)
-        check_whole("n_iter", self.n_iter, 1)
-        checked_threads(self)
-        for name in ("pmf_penalty", "indicator_penalty"):
-            if getattr(self, name) != "auto":
-                check_number(name, getattr(self, name))
-
-    def fold_in(self, X: Any) -> Self:
-        """Add the new users and the new items of a table, without touching the rest.
-
-        Each entry needs a new user and a known item, or a known user and a new item. A known item
-        that nobody had rated is taken as a new one.
-        """
-        check_is_fitted(self)
-        new = news(self.observations_, X)
-        return self._fold(new, partial(self._folded, new))
-
-    def _folded(
-        self, new: News, k: int, pmf: Floats, bits: Bits, rng: np.random.Generator
-    ) -> Folded:
-        """A new user is a convex solve, a new item an exact one; the noise is the typical one."""
-        users = self._new_pmfs(new.entries.by_user.rows(new.n_users), pmf, bits)
-        pmf = np.vstack([pmf, users])
-        codes = np.zeros(new.merged.n_items, dtype=np.uint64)
-        codes[: len(bits)] = pack(bits)[:, 0]
-        engine = CPU(Exact(), Pairwise(), self.indicator_penalty_, self.pmf_penalty_)
-        items = engine.update_indicators(
-            new.entries.by_item.taken(new.items),
-            pmf,
-            codes[new.items],
-            streams(rng, len(new.items)),
-        )
-        codes[new.items] = items.codes
-        typical = np.full(len(users), np.mean(np.square(self.noise_)))
-        return Folded(pmf, unpack(codes[:, None], bits.shape[1]), typical)
-
-    def summary(self) -> Summary:
-        """What was fitted, how well, and how well it predicts, in a few lines of text."""
-        check_is_fitted(self)
-        seen = self.observations_
-        rmse = float(np.sqrt(self.error_ / seen.total_weight))
-        lo, hi = seen.scale
-        return Summary(
-            f"Ensemble of Kolmogorov models: {self.n_samples_} models of "
-            f"{self.pmf_.shape[1] // self.n_samples_} events, {seen.n_users:,} users, "
-            f"{seen.n_items:,} items\n"
-            f"  observed   {seen.n_observed:,}, scale {lo:g} to {hi:g}\n"
-            f"  fit        RMSE {rmse:.4f} in probability, {rmse * (hi - lo):.4f} in the original "
-            "unit, on the training data\n"
-            f"  held out   RMSE {self.held_out_error_:.4f} in the original unit, on a tenth, with "
-            f"{TRIAL_MODELS} models\n"
-            f"  noise      {np.median(self.noise_):.3f}, a user's median standard deviation\n"
-            f"  penalties  {self.pmf_penalty_:g} on PMFs, {self.indicator_penalty_:g} on indicators"
-        )
+def noise_of(seen: Observations, pmf: Floats, indicators: Any, noise: float) -> Floats:
+    """That of all users, more or less as a user's own errors are greater or smaller."""
+    u, i, p = seen.coo()
+    error = np.square(dot_products(pmf, indicators, u, i) - p)
+    if seen.weighted:
+        error *= seen.by_user.weight
+    mean, counts = error.mean(), seen.by_user.sizes
+    if np.isnan(noise):  # nothing could be held out
+        noise = float(np.sqrt(mean))
+    own = np.bincount(u, error, seen.n_users) / mean if mean > 0 else counts
+    return np.asarray(noise * np.sqrt((own + TYPICAL) / (counts + TYPICAL)))

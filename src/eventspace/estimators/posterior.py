@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from eventspace._base.checks import check_choice, check_whole, is_real, is_whole
-from eventspace._base.codes import WORD
 from eventspace._base.errors import UserError
+from eventspace._base.randomness import seed_of
 from eventspace._base.types import Bits, Floats
 from eventspace.data.attributes import Attributes, read_attributes
-from eventspace.data.frames import data_frame
-from eventspace.data.invariants import MOST_SAMPLES
-from eventspace.data.newcomers import news
+from eventspace.data.factors import squared_error
 from eventspace.data.observations import Observations, to_learn_from
-from eventspace.estimators.average import Average, Folded
-from eventspace.fitted.summary import Summary
-from eventspace.fitting.settings import checked_threads
-from eventspace.sampling.chain import NOISE_SHAPE, Laws
-from eventspace.sampling.diagnostics import effective_size, split_rhat
-from eventspace.sampling.newcomers import Group, Newcomers
+from eventspace.estimators.average import AverageEstimator
+from eventspace.estimators.base import answered
+from eventspace.fitted.fit import PosteriorFit, stacked
+from eventspace.fitted.posterior import FittedPosterior
+from eventspace.sampling.kept_samples import keep
 from eventspace.sampling.sampler import Draws, Sampler, mean_laws
-from eventspace.sampling.samples import Kept, keep
-from eventspace.sampling.weighing import Joint
-
-FEW_CHAINS, MANY_CHAINS = 8, 24
-FEW_ENTRIES = 2000  # below it many chains cost little
+from eventspace.sampling.settings import SamplingSettings, chains_for, check_settings
 
 
-class KolmogorovPosterior(Average):
+class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     """The posterior mean of Kolmogorov models: itself one, with the events of all draws.
 
     Chains draw PMFs, indicators and each user's noise in turn from their conditional laws, with
@@ -80,6 +67,9 @@ class KolmogorovPosterior(Average):
 
     Attributes
     ----------
+    fitted_ : FittedPosterior
+        What was learnt: it answers all questions, and needs no scikit-learn. Whatever it knows is
+        an attribute here as well.
     pmf_ : array of users x (samples x events)
         The PMFs of all kept draws, divided by their number.
     codes_ : uint64 array of items x words
@@ -120,43 +110,10 @@ class KolmogorovPosterior(Average):
         What was learnt from.
     """
 
-    # what a file holds of a fit, beside its parameters and observations
-    _SAVED_ARRAYS = (
-        *("pmf_", "codes_", "noise_", "open_", "covariance_", "cost_", "watched_"),
-        *("user_attributes_", "user_attribute_names_"),
-        *("item_attributes_", "item_attribute_names_"),
-    )
-    _SAVED_NUMBERS = (
-        *("error_", "n_samples_", "n_together_", "pmf_penalty_", "seed_"),
-        *("concentration_", "user_spread_", "item_spread_"),
-    )
+    fitted_: FittedPosterior
+    _learnt_with = SamplingSettings
 
-    def __init__(
-        self,
-        n_events: int = 24,
-        *,
-        concentration: float | str = "auto",
-        informed: bool = True,
-        weigh: bool = True,
-        n_chains: int | str = "auto",
-        n_warmup: int = 60,
-        n_draws: int = 90,
-        n_samples: int = 128,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool | None = None,
-    ) -> None:
-        self.n_events = n_events
-        self.concentration = concentration
-        self.informed = informed
-        self.weigh = weigh
-        self.n_chains = n_chains
-        self.n_warmup = n_warmup
-        self.n_draws = n_draws
-        self.n_samples = n_samples
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    diagnostics = answered(FittedPosterior.diagnostics)
 
     def fit(
         self, X: Any, y: Any = None, *, user_attributes: Any = None, item_attributes: Any = None
@@ -167,215 +124,61 @@ class KolmogorovPosterior(Average):
         DataFrame with the ids in its index, or in its first column. The rows of an array are in the
         order of first appearance in ``X``, which is seldom the one you think of.
         """
-        self._check_parameters()
+        check_settings(self)
         observations = to_learn_from(X)
         of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
         of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
         if (of_users.names.size or of_items.names.size) and not self.informed:
             raise UserError("Attributes are for informed priors: leave them, or informed=True.")
-        self.seed_ = int(check_random_state(self.random_state).randint(2**31))
-        sampler = self._sampler(of_users.standard(), of_items.standard())
-        weighed = observations.with_unit_weight(mean_weight(observations))
-        few = FEW_CHAINS if observations.n_observed >= FEW_ENTRIES else MANY_CHAINS
-        n_chains = few if self.n_chains == "auto" else int(self.n_chains)
-        if self.n_samples < n_chains:
-            raise UserError(
-                f"is too few: one is kept of each of {n_chains} chains.",
-                parameter="n_samples",
-                value=self.n_samples,
-            )
-        rngs = np.random.default_rng(self.seed_).spawn(n_chains)
-        each = -(-self.n_draws // (self.n_samples // len(rngs)))  # one draw in so many is kept
-        chains = sampler.sample(weighed, rngs, self.n_warmup, self.n_draws, each)
-        self._keep(observations, chains, keep(chains, weighed, sampler, weigh=self.weigh))
-        self._keep_attributes(of_users, of_items)
+        settings = self._settings()
+        fit = drawn(observations, settings, of_users, of_items)
+        self.fitted_ = FittedPosterior(fit, settings)
         return self
 
-    def _sampler(self, of_users: Floats, of_items: Floats) -> Sampler:
-        return Sampler(
-            self.n_events,
-            None if self.concentration == "auto" else float(self.concentration),
-            bool(self.informed),
-            of_users,
-            of_items,
-            checked_threads(self),
-            self.verbose,
-        )
 
-    def _check_parameters(self) -> None:
-        check_whole("n_events", self.n_events, 1, WORD)
-        n_chains: Any = self.n_chains
-        if n_chains != "auto" and not (is_whole(n_chains) and n_chains >= 1):
-            raise UserError(
-                "must be 'auto' or a whole number of at least 1.",
-                parameter="n_chains",
-                value=n_chains,
-            )
-        check_whole("n_warmup", self.n_warmup, 0)
-        check_whole("n_draws", self.n_draws, 4)
-        check_whole("n_samples", self.n_samples, 1, MOST_SAMPLES)
-        check_choice("informed", self.informed, (True, False))
-        check_choice("weigh", self.weigh, (True, False))
-        checked_threads(self)
-        concentration: Any = self.concentration
-        if concentration != "auto" and not (is_real(concentration) and 0 <= concentration < np.inf):
-            raise UserError(
-                "must be 'auto' or a finite number of at least 0.",
-                parameter="concentration",
-                value=concentration,
-            )
-
-    def _keep(self, observations: Observations, chains: list[Draws], kept: Kept) -> None:
-        self._stack(observations, kept.pmfs, kept.bits, kept.n_together)
-        self.noise_, self.open_ = np.sqrt(kept.variance), kept.left_open
-        self.covariance_ = kept.covariance
-        laws = mean_laws(chains)
-        self.concentration_ = laws.concentration
-        self.user_spread_ = float(np.sqrt(laws.user_variance))
-        self.item_spread_ = float(np.sqrt(laws.item_variance))
-        rated = observations.by_user.rated
-        mass = np.array([pmf[rated].mean(axis=0) for chain in chains for pmf in chain.pmf])
-        variance = float(np.mean(mass * (1 - mass))) / (self.concentration_ + 1)  # of Dirichlet
-        self.pmf_penalty_ = float(np.median(self.noise_)) ** 2 / max(variance, 1e-9)
-        self.cost_ = np.array([chain.cost for chain in chains])
-        self.watched_ = np.array([chain.watched for chain in chains])
-
-    def _keep_attributes(self, of_users: Attributes, of_items: Attributes) -> None:
-        self.user_attribute_names_, self.user_attributes_ = of_users
-        self.item_attribute_names_, self.item_attributes_ = of_items
-
-    def fold_in(self, X: Any, *, user_attributes: Any = None, item_attributes: Any = None) -> Self:
-        """Add the new users and the new items of a table, without touching the rest.
-
-        Each entry needs a new user and a known item, or a known user and a new item. A known item
-        that nobody had rated is taken as a new one. Tables of attributes hold those of the new;
-        of what is known already they are not read.
-        """
-        check_is_fitted(self)
-        new = news(self.observations_, X)
-        of_users = Attributes(self.user_attribute_names_, self.user_attributes_)
-        of_items = Attributes(self.item_attribute_names_, self.item_attributes_)
-        of_users = of_users.extended(user_attributes, new.merged.user_ids, "user_attributes")
-        of_items = of_items.extended(item_attributes, new.merged.item_ids, "item_attributes")
-        unit = mean_weight(self.observations_)
-        scaled = new._replace(
-            entries=new.entries.with_unit_weight(unit), merged=new.merged.with_unit_weight(unit)
-        )
-        sampler = self._sampler(of_users.standard(), of_items.standard())
-        newcomers = Newcomers(scaled, sampler, self._laws(), 1.0 / np.square(self.noise_))
-        groups = newcomers.weigh(self._groups(), self.covariance_, self.seed_)
-        self._fold(new, partial(self._folded, newcomers, groups))
-        left_open = np.zeros(new.merged.n_users - len(self.open_))
-        if groups:
-            left_open = np.mean([weighed.variance for weighed, _ in groups], axis=0)
-        self.open_ = np.append(self.open_, left_open)
-        self._keep_attributes(of_users, of_items)
-        return self
-
-    def _laws(self) -> Laws:
-        return Laws(self.concentration_, self.user_spread_**2, self.item_spread_**2)
-
-    def _unsaid(self, items: NDArray[Any]) -> NDArray[np.bool_]:
-        return np.asarray(items < 0)  # the unrated are drawn, too: from what is expected of them
-
-    def _folded(
-        self,
-        newcomers: Newcomers,
-        groups: list[Group],
-        k: int,
-        pmf: Floats,
-        bits: Bits,
-        rng: np.random.Generator,
-    ) -> Folded:
-        """What is new in a sample, given all that was known there."""
-        if groups:
-            chain = newcomers.draw_weighed(groups[k % len(groups)], pmf, bits, rng)
-        else:
-            chain = newcomers.draw(pmf, bits, rng)
-        return Folded(chain.pmf, chain.indicators > 0.5, 1.0 / chain.precision[len(pmf) :])
-
-    def _groups(self) -> Iterator[tuple[Floats, Floats]]:
-        """PMFs over the events of each group of chains, and the chance of each bit there."""
-        n_groups, n = len(self.covariance_), self.pmf_.shape[1] // self.n_samples_
-        bits = self.indicators_.reshape(len(self.codes_), self.n_samples_, n)
-        for group in range(n_groups):
-            pmf = self.pmf_[:, group * n : (group + 1) * n] * self.n_samples_
-            yield pmf, bits[:, group::n_groups].mean(axis=1)
-
-    def _left_open(self, users: NDArray[Any]) -> Floats:
-        rated = self.observations_.by_user.rated
-        left_open: Floats = np.append(self.open_, self.open_[rated].mean())[users]
-        return left_open
-
-    def transform(self, X: Any) -> Floats:
-        """The PMF of each user of a table, taken as new: one convex solve a row and a sample.
-
-        Gives rows x events, the events of all samples; the items must be the model's own.
-        """
-        check_is_fitted(self)
-        if not self.covariance_.size:
-            return super().transform(X)
-        unit = mean_weight(self.observations_)
-        by_user = self._aligned(X).with_unit_weight(unit).by_user
-        rated = self.observations_.by_user.rated
-        rate = NOISE_SHAPE / float(np.mean(1.0 / np.square(self.noise_[rated])))
-        found = []
-        for (pmf, chances), covariance in zip(self._groups(), self.covariance_, strict=True):
-            centres = np.tile(pmf[rated].mean(axis=0), (len(by_user.ptr) - 1, 1))
-            joint = Joint(by_user, chances, checked_threads(self), self.verbose)
-            found.append(joint.settle(covariance, centres, rate).pmf)
-        stacked: Floats = np.tile(np.hstack(found), self.n_samples_ // len(found))
-        return stacked / self.n_samples_
-
-    def diagnostics(self) -> Any:
-        """R-hat and effective sample size of the cost and of predictions: a DataFrame.
-
-        R-hat near one says that the chains agree. Usually they do not quite: each finds events of
-        its own and stays with them, however long it runs, and the average over chains is what
-        predicts well. Where R-hat is far above one, more chains help, longer ones hardly. Of the
-        predictions of some observed entries, the median and the worst (95 %) are given, as the
-        chains draw them.
-        """
-        check_is_fitted(self)
-        cost_rhat, cost_size = float(split_rhat(self.cost_)), float(effective_size(self.cost_))
-        rhat, size = split_rhat(self.watched_), effective_size(self.watched_)
-        columns = {
-            "quantity": ["cost", "predictions, median", "predictions, worst 5 %"],
-            "rhat": np.array(
-                [cost_rhat, np.median(rhat), np.quantile(rhat, 0.95, method="higher")]
-            ),
-            "effective_size": np.array([cost_size, np.median(size), np.quantile(size, 0.05)]),
-        }
-        return data_frame(columns, self.observations_.library)
-
-    def summary(self) -> Summary:
-        """What was drawn, how well it fits, and whether the chains agree, in a few lines."""
-        check_is_fitted(self)
-        seen = self.observations_
-        chains, draws = self.cost_.shape
-        rmse = float(np.sqrt(self.error_ / seen.total_weight))
-        lo, hi = seen.scale
-        rhat, size = split_rhat(self.watched_), effective_size(self.watched_)
-        n_draws = self.n_samples_ * self.n_together_
-        weighed = (
-            f", {self.n_together_} together weighed by the users" if self.n_together_ > 1 else ""
-        )
-        return Summary(
-            f"Posterior of Kolmogorov models: {n_draws} draws of "
-            f"{self.pmf_.shape[1] // n_draws} events, {seen.n_users:,} users, "
-            f"{seen.n_items:,} items\n"
-            f"  observed     {seen.n_observed:,}, scale {lo:g} to {hi:g}\n"
-            f"  fit          RMSE {rmse:.4f} in probability, {rmse * (hi - lo):.4f} in the "
-            "original unit, on the training data\n"
-            f"  PMFs         concentration {self.concentration_:.1f} around their centres\n"
-            f"  noise        {np.median(self.noise_):.3f}, a user's median standard deviation\n"
-            f"  chains       {chains} of {draws} draws{weighed}\n"
-            f"  predictions  R-hat {np.median(rhat):.2f} (worst 5 %: "
-            f"{np.quantile(rhat, 0.95, method='higher'):.2f}), worth {np.median(size):,.0f} "
-            "independent draws"
-        )
+def drawn(
+    observations: Observations,
+    settings: SamplingSettings,
+    of_users: Attributes,
+    of_items: Attributes,
+) -> PosteriorFit:
+    """The average of what chains draw, given a table."""
+    seed = seed_of(settings.random_state)
+    sampler = Sampler.of(settings, of_users, of_items)
+    unit = observations.with_unit_weight(observations.mean_weight)
+    n_chains = chains_for(settings, observations.n_observed)
+    rngs = np.random.default_rng(seed).spawn(n_chains)
+    each = -(-settings.n_draws // (settings.n_samples // n_chains))  # one draw in so many is kept
+    chains = sampler.sample(unit, rngs, settings.n_warmup, settings.n_draws, each)
+    kept, laws = keep(chains, unit, sampler, weigh=settings.weigh), mean_laws(chains)
+    pmf, codes = stacked(kept.pmfs, kept.bits)
+    noise = np.sqrt(kept.variance)
+    return PosteriorFit(
+        observations,
+        pmf,
+        codes,
+        squared_error(observations, pmf, np.hstack(kept.bits)),
+        n_samples=len(kept.pmfs),
+        n_together=kept.n_together,
+        noise=noise,
+        open=kept.left_open,
+        covariance=kept.covariance,
+        cost=np.array([chain.cost for chain in chains]),
+        watched=np.array([chain.watched for chain in chains]),
+        user_attributes=of_users.values,
+        user_attribute_names=of_users.names,
+        item_attributes=of_items.values,
+        item_attribute_names=of_items.names,
+        pmf_penalty=_penalty(chains, laws.concentration, noise, observations.by_user.rated),
+        seed=seed,
+        concentration=laws.concentration,
+        user_spread=float(np.sqrt(laws.user_variance)),
+        item_spread=float(np.sqrt(laws.item_variance)),
+    )
 
 
-def mean_weight(observations: Observations) -> float:
-    """What weights are measured in, so that noise is that of a typical observation."""
-    return observations.total_weight / observations.n_observed
+def _penalty(chains: list[Draws], concentration: float, noise: Floats, rated: Bits) -> float:
+    """The penalty around the mean PMF that is as strict as Dirichlet's laws are."""
+    mass = np.array([pmf[rated].mean(axis=0) for chain in chains for pmf in chain.pmf])
+    variance = float(np.mean(mass * (1 - mass))) / (concentration + 1)
+    return float(np.median(noise)) ** 2 / max(variance, 1e-9)

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 from eventspace._base.types import Codes
-from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations, to_learn_from
-from eventspace.engines.cpu import Pmfs
+from eventspace.estimators.base import Estimator, answered
 from eventspace.estimators.model import KolmogorovModel
-from eventspace.fitted.summary import Summary
-from eventspace.fitting import settings
-from eventspace.splits import Fold, folds
-
-Positions = NDArray[np.integer[Any]]
+from eventspace.fitted import FittedModel
+from eventspace.fitted.fit import DescentFit
+from eventspace.fitting.descent import Descent
+from eventspace.fitting.folds import Fold, folds
+from eventspace.fitting.learning import learn
+from eventspace.fitting.settings import DescentSettings, check_settings
 
 EVENTS = (4, 8, 16, 32)  # tried for "auto", until one is no better than those before
 PENALTIES = tuple(640 / 2.0**k for k in range(20))  # likewise, until two in a row are no better
@@ -35,10 +34,10 @@ SMALL = 10_000  # entries: in smaller tables, with so many events at most, so ma
 MOST_EVENTS = 16  # at each penalty are tried beside the path
 STARTS = 3
 CHOSEN = ("n_events", "pmf_prior", "indicator_penalty", "pmf_penalty")
-_SEED = 1 << 30  # of the first restart: hardly the one that the search drew
 
 
-class KolmogorovModelCV(KolmogorovModel):
+@dataclass(eq=False, repr=False)
+class KolmogorovModelCV(Estimator):
     """A Kolmogorov model with its parameters chosen on held-out entries.
 
     Each combination of the other parameters is fitted along a path of ever weaker ``pmf_penalty``,
@@ -72,9 +71,12 @@ class KolmogorovModelCV(KolmogorovModel):
 
     Attributes
     ----------
+    fitted_ : FittedModel
+        The best model, refitted on everything. It answers all questions; whatever it knows is an
+        attribute here as well. :meth:`save` writes it to a file that ``load`` reads as a
+        :class:`KolmogorovModel`.
     best_model_ : KolmogorovModel
-        The model refitted on everything. All its attributes are also here, and :meth:`save` writes
-        it to a file that ``load`` reads as a :class:`KolmogorovModel`.
+        The same as an estimator with the parameters chosen.
     best_params_ : dict
         The parameters chosen.
     best_rmse_ : float
@@ -87,40 +89,28 @@ class KolmogorovModelCV(KolmogorovModel):
         seconds that its fits took, ``fit_time``.
     """
 
-    def __init__(
-        self,
-        n_events: Any = "auto",
-        *,
-        pmf_penalty: Any = "auto",
-        pmf_prior: Any = "mean",
-        indicators: str = "free",
-        indicator_penalty: Any = (0.0, 0.2),
-        cv: int | float | str = "auto",
-        indicator_solver: Any = "exact",
-        pmf_solver: Any = "pairwise",
-        n_iter: int = 10,
-        tol: float = 1e-4,
-        n_init: int | str = "auto",
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: bool | None = None,
-    ) -> None:
-        self.n_events = n_events
-        self.pmf_penalty = pmf_penalty
-        self.pmf_prior = pmf_prior
-        self.indicators = indicators
-        self.indicator_penalty = indicator_penalty
-        self.cv = cv
-        self.indicator_solver = indicator_solver
-        self.pmf_solver = pmf_solver
-        self.n_iter = n_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_events: Any = "auto"
+    _: KW_ONLY
+    pmf_penalty: Any = "auto"
+    pmf_prior: Any = "mean"
+    indicators: str = "free"
+    indicator_penalty: Any = (0.0, 0.2)
+    cv: int | float | str = "auto"
+    indicator_solver: Any = "exact"
+    pmf_solver: Any = "pairwise"
+    n_iter: int = 10
+    tol: float = 1e-4
+    n_init: int | str = "auto"
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool | None = None
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]  # neither side is given
+    rules = answered(FittedModel.rules)
+    iter_rules = answered(FittedModel.iter_rules)
+    report = answered(FittedModel.report)
+    load = KolmogorovModel.load
+
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the parameters on held-out entries of a table, and refit on all of it.
 
         ``X`` is whatever :meth:`KolmogorovModel.fit` takes. ``y`` is ignored.
@@ -130,7 +120,7 @@ class KolmogorovModelCV(KolmogorovModel):
         sizes = _values("indicator_penalty", self.indicator_penalty)
         penalties = _values("pmf_penalty", self.pmf_penalty, PENALTIES)
         for values in product(events, priors, sizes, penalties):  # refuse any before work begins
-            settings.checked_engine(self._model(0, *values))
+            check_settings(self._candidate(0, *values))
         penalties.sort(reverse=True)
         patience = PATIENCE if isinstance(self.pmf_penalty, str) else len(penalties)
         observations = to_learn_from(X)
@@ -148,8 +138,8 @@ class KolmogorovModelCV(KolmogorovModel):
             for n_events in events:
                 least = min((trial.mean for trial in tried), default=np.inf)
                 for prior, size in product(priors, sizes):
-                    model = self._model(seed, n_events, prior, size, penalties[0])
-                    for trial in _path(model, penalties, patience, parts):
+                    settings = self._candidate(seed, n_events, prior, size, penalties[0])
+                    for trial in _path(settings, penalties, patience, parts):
                         tried.append(trial)
                         update(done, f"{n_events} events: {trial.mean:.4f}")
                     done += 1
@@ -160,12 +150,15 @@ class KolmogorovModelCV(KolmogorovModel):
         self.best_rmse_ = best.mean
         self.cv_results_ = _results(tried)
         self.path_ = np.array([p for p in penalties if p >= best.parameters[-1]])
-        self.best_model_ = self._refitted(seed, observations)
-        return self._shared()
+        settings = self._candidate(seed, *best.parameters)
+        path = tuple(self.path_.tolist())
+        refitted = _refitted(settings, path, observations)
+        self.fitted_ = FittedModel(refitted, settings, partial(_sets, settings, path))
+        return self
 
-    def _model(self, seed: int, *chosen: Any) -> KolmogorovModel:
-        """A model with these of the parameters that are chosen, and the others as they are."""
-        names = (
+    def _candidate(self, seed: int, *chosen: Any) -> DescentSettings:
+        """Settings of a model with these parameters chosen, and the others as they are here."""
+        shared = (
             "indicators",
             "indicator_solver",
             "pmf_solver",
@@ -174,56 +167,17 @@ class KolmogorovModelCV(KolmogorovModel):
             "n_init",
             "n_jobs",
         )
-        return KolmogorovModel(
-            **{name: getattr(self, name) for name in names},
+        return DescentSettings(
+            **{name: getattr(self, name) for name in shared},
             **dict(zip(CHOSEN, chosen, strict=True)),
-            warm_start=True,
             random_state=seed,
             verbose=False,
         )
 
-    def _refitted(self, seed: int, observations: Observations) -> KolmogorovModel:
-        """The best model of all observations, down the path from a start of this seed."""
-        model = self._model(seed, *self.best_params_.values())
-        for penalty in self.path_.tolist():
-            _fit(model.set_params(pmf_penalty=penalty), observations)
-        model.warm_start = False
-        return model
-
-    def _shared(self) -> Self:
-        """This, with what the best model has learnt as its own."""
-        take_fit(self.best_model_, self)
-        return self
-
-    def fold_in(self, X: Any) -> Self:
-        """Add new users and items, as :meth:`KolmogorovModel.fold_in` does."""
-        check_is_fitted(self)
-        self.best_model_.fold_in(X)
-        return self._shared()
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the best model to one file, which holds a :class:`KolmogorovModel`."""
-        check_is_fitted(self)
-        self.best_model_.save(path)
-
-    load = KolmogorovModel.load
-    from_parts = KolmogorovModel.from_parts
-
-    def summary(self) -> Summary:
-        """What the best model is, as :meth:`KolmogorovModel.summary` says it."""
-        check_is_fitted(self)
-        return self.best_model_.summary()
-
-    def _solve_pmfs(self, by_user: Entries) -> Pmfs:
-        return self.best_model_._solve_pmfs(by_user)
-
-    def _other_fits(self, n: int) -> list[Codes]:
-        fits = []
-        with bar("restarts", n, self.verbose) as update:
-            for k in range(n):
-                fits.append(self._refitted(_SEED + k, self.observations_)._space().sets)
-                update(k + 1, "")
-        return fits
+    @property
+    def best_model_(self) -> KolmogorovModel:
+        """The best model as an estimator."""
+        return KolmogorovModel.holding(self.fitted_)
 
 
 class Trial(NamedTuple):
@@ -240,19 +194,19 @@ class Trial(NamedTuple):
 
 
 def _path(
-    model: KolmogorovModel, penalties: list[float], patience: int, parts: list[Fold]
+    settings: DescentSettings, penalties: list[float], patience: int, parts: list[Fold]
 ) -> Iterator[Trial]:
     """Weaken the penalty step by step, in all folds, until so many in a row are no better."""
-    models = [clone(model) for _ in parts]
+    fits: list[DescentFit | None] = [None] * len(parts)
     least, worse = np.inf, 0
     for penalty in penalties:
-        begun = time.perf_counter()
-        model.set_params(pmf_penalty=penalty)
-        errors = [
-            _error(fold, mine.set_params(pmf_penalty=penalty))
-            for mine, fold in zip(models, parts, strict=True)
-        ]
-        chosen = tuple(getattr(model, name) for name in CHOSEN)
+        begun, errors = time.perf_counter(), []
+        settings = replace(settings, pmf_penalty=penalty)
+        for k, fold in enumerate(parts):
+            fit = fits[k] = _go_on(settings, fold.train, fits[k])
+            p = FittedModel(fit, settings).predict_positions(fold.users, fold.items)
+            errors.append(fold.error(p))
+        chosen = tuple(getattr(settings, name) for name in CHOSEN)
         trial = Trial(chosen, errors, time.perf_counter() - begun)
         yield trial
         least, worse = (trial.mean, 0) if trial.mean < least else (least, worse + 1)
@@ -260,33 +214,48 @@ def _path(
             return
 
 
-def _error(fold: Fold, model: KolmogorovModel) -> float:
-    """The held-out RMSE of a model, once it is fitted to the rest."""
-    return fold.error(_fit(model, fold.train)._predict_positions(fold.users, fold.items))
-
-
-def _fit(model: KolmogorovModel, observations: Observations) -> KolmogorovModel:
+def _go_on(
+    settings: DescentSettings, observations: Observations, last: DescentFit | None
+) -> DescentFit:
     """Go on from the last fit. On small tables a few random starts may end lower, and cost little.
 
     There a path may lead astray: under a strong penalty all events are much alike.
     """
-    if model.fit(observations).interrupted_:
+    best = _learnt(settings, observations, Descent(last.pmf, last.codes[:, 0]) if last else None)
+    small = observations.n_observed < SMALL and settings.n_events <= MOST_EVENTS
+    if small and settings.n_init == "auto":
+        other = _learnt(replace(settings, n_init=STARTS), observations)
+        if other.history[-1] < best.history[-1]:
+            return other
+    return best
+
+
+def _learnt(
+    settings: DescentSettings, observations: Observations, start: Descent | None = None
+) -> DescentFit:
+    descent = learn(observations, settings, start=start)
+    if descent.interrupted:
         raise KeyboardInterrupt
-    small = observations.n_observed < SMALL and model.n_events <= MOST_EVENTS
-    if small and model.n_init == "auto":
-        other = clone(model).set_params(warm_start=False, n_init=STARTS).fit(observations)
-        if other.interrupted_:
-            raise KeyboardInterrupt
-        if other.history_[-1] < model.history_[-1]:
-            take_fit(other, model)
-    return model
+    return DescentFit.of(observations, descent)
 
 
-def take_fit(fitted: KolmogorovModel, model: KolmogorovModel) -> None:
-    """Give a model all that the fitted one has learnt."""
-    for name, value in vars(fitted).items():
-        if name.endswith("_"):
-            setattr(model, name, value)
+def _refitted(
+    settings: DescentSettings, path: tuple[float, ...], observations: Observations
+) -> DescentFit:
+    """The fit to all observations, down a path of penalties."""
+    fit: DescentFit | None = None
+    for penalty in path:
+        fit = _go_on(replace(settings, pmf_penalty=penalty), observations, fit)
+    assert fit is not None  # a path has a penalty
+    return fit
+
+
+def _sets(
+    settings: DescentSettings, path: tuple[float, ...], observations: Observations, seed: int
+) -> Codes:
+    """The items' sets of a refit from another start."""
+    settings = replace(settings, random_state=seed)
+    return FittedModel(_refitted(settings, path, observations), settings).space.sets
 
 
 def _results(tried: list[Trial]) -> dict[str, NDArray[Any]]:

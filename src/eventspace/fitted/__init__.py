@@ -1,1 +1,26 @@
-"""A fitted model, and all that it can say."""
+"""Fitted models, and all that they can say; nothing here needs scikit-learn."""
+
+from __future__ import annotations
+
+import os
+
+from eventspace.fitted.average import FittedAverage
+from eventspace.fitted.files import load_fit
+from eventspace.fitted.fit import EnsembleFit, PosteriorFit
+from eventspace.fitted.model import FittedModel
+
+__all__ = ["FittedAverage", "FittedModel", "load"]
+
+
+def load(path: str | os.PathLike[str], estimator: str | None = None) -> FittedModel:
+    """Read a model that ``save`` wrote, of whatever kind it is, or of this estimator's."""
+    fit, settings = load_fit(path, estimator)
+    if isinstance(fit, PosteriorFit):
+        from eventspace.fitted.posterior import FittedPosterior  # which imports SciPy
+
+        return FittedPosterior(fit, settings)
+    if isinstance(fit, EnsembleFit):
+        from eventspace.fitted.ensemble import FittedEnsemble
+
+        return FittedEnsemble(fit, settings)
+    return FittedModel(fit, settings)

@@ -1,23 +1,22 @@
-"""What a fitted model says of users and items: P[X_ui = 1] = theta_u . psi_i."""
+"""What factors say of users and items: P[X_ui = 1] = theta_u . psi_i."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.checks import check_choice, check_whole
-from eventspace._base.codes import unpack
 from eventspace._base.errors import UserError
-from eventspace._base.printable import shown
-from eventspace._base.types import Codes, Floats
+from eventspace._base.types import Bits, Floats, Positions
 from eventspace.data.column import as_column, first_missing
-from eventspace.data.frames import data_frame
-from eventspace.data.ids import Ids
-from eventspace.data.invariants import simplex_flaw
+from eventspace.data.entries import Entries
+from eventspace.data.factors import dot_products
+from eventspace.data.frames import DataFrame, data_frame
+from eventspace.data.invariants import InvariantError
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import is_positional, read_pairs
 from eventspace.logic.space import known_position, known_positions
@@ -27,48 +26,50 @@ Unknown = Literal["error", "population"]
 
 UNITS = ("probability", "original")
 UNKNOWN = ("error", "population")
-_BLOCK = 1 << 20  # numbers held of a side when pairs are predicted
+SHELL = "--unknown population lets the population stand in."
+FOLD_IN = "Use fold_in to add them"  # what an error about unknown ids advises
+EVENTS = 512  # of whose indicators the numbers are held at a time
 
 
-class Prediction:
-    """Predictions from ``pmf_``, ``codes_`` and ``observations_``.
+class Predictor(ABC):
+    """Predictions for the users and items of some observations.
 
     Where there is no evidence, the population stands in: an unknown user, or one without ratings,
-    has the mean PMF of the users with ratings; an unknown item, or one without ratings, the mean
-    indicator of the rated items.
+    has the mean PMF of the users with ratings; an unknown item, or one of which nothing is said,
+    the mean indicator of the rated items.
     """
 
-    pmf_: Floats
-    codes_: Codes
-    observations_: Observations
-    _FOR_NEW_IDS = "Use fold_in to add them"  # what an error about unknown ids advises
+    name: str  # of the estimator, for errors
+    for_new_ids = FOLD_IN
+    observations: Observations
+    pmf: Floats
+    pmf_mean: Floats
+    indicator_mean: Floats
+    unsaid: Bits
+
+    @abstractmethod
+    def indicators_in(self, events: slice, items: Positions) -> Floats:
+        """psi of some items in some events, as numbers."""
+
+    @abstractmethod
+    def transform(self, X: Any) -> Floats:
+        """The PMF of each user of a table, taken as new."""
 
     @property
-    def indicators_(self) -> NDArray[Any]:
-        """psi: items x events, whether the item comes true in the event."""
-        return self._indicators_of(slice(None))
+    def user_ids(self) -> NDArray[Any]:
+        """The ids of the users, in the order of the rows of ``pmf``."""
+        return self.observations.user_ids.values
 
     @property
-    def user_ids_(self) -> NDArray[Any]:
-        """The ids of the users, in the order of the rows of ``pmf_``."""
-        return self.observations_.user_ids.values
+    def item_ids(self) -> NDArray[Any]:
+        """The ids of the items, in the order of the rows of ``codes`` and ``indicators``."""
+        return self.observations.item_ids.values
 
     @property
-    def item_ids_(self) -> NDArray[Any]:
-        """The ids of the items, in the order of the rows of ``codes_`` and ``indicators_``."""
-        return self.observations_.item_ids.values
-
-    @property
-    def pmf_mean_(self) -> Floats:
-        """The mean PMF of the users with ratings: the population's."""
-        rated = self.observations_.by_user.rated
-        return np.asarray(self.pmf_[rated].mean(axis=0))
-
-    @property
-    def indicator_mean_(self) -> Floats:
-        """The mean indicator of the rated items: what part of them comes true in each event."""
-        rated = self.observations_.by_item.rated
-        return np.asarray(self.indicators_[rated].mean(axis=0))
+    def blocks(self) -> Iterator[slice]:
+        """The events, some at a time: psi of all of them would be large."""
+        n_events = self.pmf.shape[1]
+        return (slice(k, min(k + EVENTS, n_events)) for k in range(0, n_events, EVENTS))
 
     def predict(
         self, X: Any = None, *, unit: Unit = "probability", unknown: Unknown = "error"
@@ -86,33 +87,32 @@ class Prediction:
         ``unit="original"`` gives the unit of the table that was fitted, ``unknown="population"``
         lets the population stand in for ids that the model does not know.
         """
-        check_is_fitted(self)
         check_choice("unit", unit, UNITS)
         check_choice("unknown", unknown, UNKNOWN)
         if X is None:
-            p = self.inverse_transform(self.pmf_)
-        elif (pairs := read_pairs(X, self.observations_)) is not None:
-            known, advice = self.observations_, self._FOR_NEW_IDS
-            users = positions(known.user_ids, pairs.users, "user", unknown, advice)
-            items = positions(known.item_ids, pairs.items, "item", unknown, advice)
-            p = self._predict_positions(users, items)
-        elif sparse.issparse(X):
+            p = self.inverse_transform(self.pmf)
+        elif (pairs := read_pairs(X, self.observations)) is not None:
+            p = self.predict_positions(*self.positions(pairs.users, pairs.items, unknown))
+        elif hasattr(X, "toarray"):  # sparse
             raise UserError(
                 "A sparse table completed is dense: use inverse_transform(transform(X)) for it."
             )
         else:
-            p = self.inverse_transform(self.transform(X))  # type: ignore[attr-defined]
-        return self.observations_.from_unit(p) if unit == "original" else p
+            p = self.inverse_transform(self.transform(X))
+        return self.observations.from_unit(p) if unit == "original" else p
 
     def inverse_transform(self, X: Any) -> Floats:
         """P[X_i = 1] of every item under each of the PMFs in ``X``: rows x items."""
-        check_is_fitted(self)
         pmf = np.atleast_2d(np.asarray(X, dtype=np.float64))
-        if pmf.shape[1] != self.pmf_.shape[1]:
+        if pmf.shape[1] != self.pmf.shape[1]:
             raise UserError(
-                f"A PMF here has {self.pmf_.shape[1]} events, X has {pmf.shape[1]} columns."
+                f"A PMF here has {self.pmf.shape[1]} events, X has {pmf.shape[1]} columns."
             )
-        return pmf @ self._indicators_or_mean().T
+        items = np.arange(self.observations.n_items)
+        p = np.zeros((len(pmf), len(items)))
+        for events in self.blocks:
+            p += pmf[:, events] @ self.indicators_or_mean(events, items).T
+        return p
 
     def recommend(
         self,
@@ -122,19 +122,18 @@ class Prediction:
         min_evidence: int = 1,
         seen: bool = False,
         unit: Unit = "probability",
-    ) -> Any:
+    ) -> DataFrame:
         """The n items that the user most probably likes: a DataFrame, the likeliest first.
 
         Items that the user has rated, and those with fewer than ``min_evidence`` ratings in all,
         are left out; ``seen=True`` takes the rated ones in. Ties go to the item with more ratings.
         """
-        check_is_fitted(self)
         check_whole("n", n, 1)
         check_whole("min_evidence", min_evidence, 1)
         check_choice("unit", unit, UNITS)
-        known = self.observations_
+        known = self.observations
         u = known_position(known.user_ids, user, "user")
-        p = self.inverse_transform(self.pmf_[u])[0]
+        p = self.inverse_transform(self.pmf[u])[0]
         evidence = known.by_item.sizes
         candidate = evidence >= min_evidence
         if not seen:
@@ -155,128 +154,119 @@ class Prediction:
         :meth:`transform`, so that the score says how well rows are rebuilt from themselves, not how
         well unseen entries are predicted.
         """
-        from sklearn.metrics import r2_score
-
-        check_is_fitted(self)
-        known = self.observations_
+        known = self.observations
         table = Observations.of(X)  # on its own scale: held-out values may exceed the model's
         u, i, p = table.coo()
         truth = known.to_unit(table.from_unit(p))
         if is_positional(X):
-            pmf = self.transform(X)  # type: ignore[attr-defined]
-            predicted = self._products(pmf, self._indicators_or_mean(), u, i)
+            predicted = self.products(self.transform(X), u, i)
         else:
             users = known.user_ids.positions(table.user_ids.values)
             items = known.item_ids.positions(table.item_ids.values)
-            predicted = self._predict_positions(users[u], items[i])
-        weight = table.by_user.weight if table.weighted else None
-        return float(r2_score(truth, predicted, sample_weight=weight))
+            predicted = self.predict_positions(users[u], items[i])
+        weight = table.by_user.weight if table.weighted else np.ones(len(truth))
+        return r_squared(truth, predicted, weight)
 
-    def _aligned(self, X: Any) -> Observations:
+    def positions(
+        self, users: Any, items: Any, unknown: str = "error"
+    ) -> tuple[Positions, Positions]:
+        """Where ids are; unknown ones are an error, or -1 for "population"."""
+        known, at = self.observations, []
+        remedy = f"{self.for_new_ids}, or predict(..., unknown='population')."
+        for ids, wanted, what in ((known.user_ids, users, "user"), (known.item_ids, items, "item")):
+            column = as_column(wanted)
+            row = first_missing(column)
+            if row is not None:
+                raise UserError(f"The {what} id of row {row} is missing; every pair needs both.")
+            if unknown == "error":
+                at.append(known_positions(ids, column, what, remedy, SHELL))
+            else:
+                at.append(ids.positions(column))
+        return at[0], at[1]
+
+    def predict_positions(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
+        """theta_u . psi_i for pairs of positions; -1 stands for the population."""
+        who, u = np.unique(users, return_inverse=True)
+        pmf = self.pmf[who]
+        if who.size and who[0] < 0:
+            pmf[0] = self.pmf_mean
+        return self.products(pmf, u, items)
+
+    def products(self, pmf: Floats, users: NDArray[Any], items: NDArray[Any]) -> Floats:
+        """theta_u . psi_i for pairs of a row of ``pmf`` and the position of an item."""
+        what, i = np.unique(items, return_inverse=True)
+        p = np.zeros(len(users))
+        for events in self.blocks:
+            p += dot_products(pmf[:, events], self.indicators_or_mean(events, what), users, i)
+        return p
+
+    def indicators_or_mean(self, events: slice, items: Positions) -> Floats:
+        """psi of some items in some events; the mean indicator where nothing is said of one."""
+        psi = self.indicators_in(events, items)
+        silent = (items < 0) | self.unsaid[items]
+        if silent.any():
+            psi[silent] = self.indicator_mean[events]
+        return psi
+
+    def aligned(self, X: Any) -> Observations:
         """The observations in a table, on the model's scale and with its items.
 
         The columns of an array or sparse matrix have no ids: they are the items in their order.
         """
-        known = self.observations_
+        known = self.observations
         if is_positional(X):
             table = Observations.of(X, scale=known.scale)
             if table.n_items != known.n_items:
                 raise UserError(
-                    f"X has {table.n_items} features, but {type(self).__name__} is expecting "
+                    f"X has {table.n_items} features, but {self.name} is expecting "
                     f"{known.n_items} features as input: a column for each of its items."
                 )
             return table
         table = Observations.of(X, scale=known.scale, items=known.item_ids)
-        advice = f"{self._FOR_NEW_IDS}."
-        known_positions(known.item_ids, table.item_ids.values, "item", advice)
+        known_positions(known.item_ids, table.item_ids.values, "item", f"{self.for_new_ids}.")
         return table
 
-    def _indicators_of(self, items: NDArray[Any] | slice) -> NDArray[Any]:
-        """psi of some items."""
-        return unpack(self.codes_[items], self.pmf_.shape[1])
 
-    def _indicators_or_mean(self, items: NDArray[Any] | slice = slice(None)) -> Floats:
-        """psi of some items as numbers, with the mean indicator for those without ratings."""
-        indicators = self._indicators_of(items).astype(np.float64)
-        unrated = self.observations_.by_item.sizes[items] == 0
-        if unrated.any() and getattr(self, "given_", None) != "indicators":
-            indicators[unrated] = self.indicator_mean_
-        return indicators
+class Factors(Predictor):
+    """Any numbers for theta and psi, such as baselines have; ``solve`` gives theta of new users."""
 
-    def _predict_positions(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
-        """theta_u . psi_i for pairs of positions; -1 stands for the population."""
-        who, u = np.unique(users, return_inverse=True)
-        what, i = np.unique(items, return_inverse=True)
-        pmf, indicators = self.pmf_[who], self._indicators_or_mean(what)
-        if who.size and who[0] < 0:
-            pmf[0] = self.pmf_mean_
-        if what.size and what[0] < 0:
-            indicators[0] = self.indicator_mean_
-        return self._products(pmf, indicators, u, i)
+    for_new_ids = "Fit again with them"
 
-    def _products(
-        self, pmf: Floats, indicators: Floats, users: NDArray[Any], items: NDArray[Any]
-    ) -> Floats:
-        """The predictions for pairs of rows."""
-        return dot_products(pmf, indicators, users, items)
+    def __init__(
+        self,
+        name: str,
+        observations: Observations,
+        pmf: Floats,
+        indicators: NDArray[Any],
+        solve: Callable[[Entries], Floats],
+    ) -> None:
+        self.name, self.observations, self.solve = name, observations, solve
+        self.pmf, self.indicators = pmf, indicators
+        users, items = observations.by_user.rated, observations.by_item.rated
+        self.pmf_mean = np.asarray(pmf[users].mean(axis=0))
+        self.indicator_mean = np.asarray(indicators[items].mean(axis=0))
+        self.unsaid = ~items
 
+    def indicators_in(self, events: slice, items: Positions) -> Floats:
+        """psi of some items in some events, as numbers."""
+        return self.indicators[items, events].astype(np.float64)
 
-def dot_products(
-    pmf: Floats, indicators: NDArray[Any], users: NDArray[Any], items: NDArray[Any]
-) -> Floats:
-    """theta_u . psi_i for pairs of rows."""
-    p = np.empty(len(users))
-    n = max(1, _BLOCK // pmf.shape[1])
-    for start in range(0, len(users), n):
-        block = slice(start, start + n)
-        p[block] = np.einsum("kd,kd->k", pmf[users[block]], indicators[items[block]])
-    return p
+    def transform(self, X: Any) -> Floats:
+        """The row of ``pmf_`` that each user of a table would have, taken as new.
+
+        The items must be those of the fit. Gives rows x events, in the order of the table's rows.
+        """
+        return self.solve(self.aligned(X).by_user)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        seen, n_events = self.observations, self.pmf.shape[1]
+        if len(self.pmf) != seen.n_users or self.indicators.shape != (seen.n_items, n_events):
+            raise InvariantError("pmf_ or indicators_ does not fit the observations")
 
 
-def squared_error(observations: Observations, pmf: Floats, indicators: NDArray[Any]) -> float:
-    """The weighted sum of (theta_u . psi_i - p_ui)^2."""
-    u, i, p = observations.coo()
-    error = np.square(dot_products(pmf, indicators, u, i) - p)
-    return float(error @ observations.by_user.weight if observations.weighted else error.sum())
-
-
-def checked_parts(
-    pmf: Any, indicators: Any, observations: Observations
-) -> tuple[Floats, NDArray[Any]]:
-    """Given PMFs and indicators as arrays, of the shape that the observations want."""
-    theta, psi = np.array(pmf, dtype=np.float64, order="C"), np.array(indicators)
-    for name, part, rows in (
-        ("pmf", theta, observations.n_users),
-        ("indicators", psi, observations.n_items),
-    ):
-        wanted = (rows, theta.shape[-1])
-        if part.shape != wanted:
-            raise UserError(f"{name} has the shape {part.shape}; {wanted} is wanted.")
-    check_pmf(theta, observations.user_ids)
-    return theta, psi
-
-
-def check_pmf(pmf: Floats, ids: Ids) -> None:
-    """Refuse rows that are no distributions."""
-    k = simplex_flaw(pmf)
-    if k >= 0:
-        raise UserError(
-            f"Each row of pmf must be non-negative and add up to 1: that of {shown(ids[k])} adds "
-            f"up to {pmf[k].sum():.6g}, and its least number is {pmf[k].min():.6g}. Divide rounded "
-            "ones by their sums: pmf.div(pmf.sum(axis=1), axis=0)."
-        )
-
-
-def positions(
-    ids: Ids, wanted: Any, what: str, unknown: str, advice: str = Prediction._FOR_NEW_IDS
-) -> NDArray[np.int64]:
-    """Positions of ``wanted`` among ``ids``; unknown ones are an error, or -1 for "population"."""
-    wanted = as_column(wanted)
-    row = first_missing(wanted)
-    if row is not None:
-        raise UserError(f"The {what} id of row {row} is missing; every pair needs both.")
-    if unknown == "population":
-        return ids.positions(wanted)
-    remedy = f"{advice}, or predict(..., unknown='population')."
-    shell = "--unknown population lets the population stand in."
-    return known_positions(ids, wanted, what, remedy, shell)
+def r_squared(truth: Floats, predicted: Floats, weight: NDArray[Any]) -> float:
+    """The part of the (weighted) variance that predictions explain; 0 or 1 where nothing varies."""
+    rest = float(weight @ np.square(truth - predicted))
+    total = float(weight @ np.square(truth - np.average(truth, weights=weight)))
+    return 1.0 - rest / total if total else float(rest == 0.0)

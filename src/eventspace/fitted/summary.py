@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import math
-from typing import Any
 
 import numpy as np
 
-from eventspace.fitting.settings import indicator_solver
+from eventspace.data.observations import Observations
+from eventspace.fitted.fit import DescentFit, EnsembleFit, Fit, PosteriorFit
+from eventspace.fitting.restarts import TRIAL_MODELS
+from eventspace.fitting.settings import DescentSettings, indicator_solver
+from eventspace.sampling.diagnostics import effective_size, split_rhat
 
 SHOWN = 64  # events: no fit has more
 
@@ -22,63 +24,91 @@ class Summary(str):
         return str(self)
 
 
-class Summarised:
-    """An estimator that says what it was fitted to, and in a notebook shows its summary."""
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        text: str = super().__repr__(N_CHAR_MAX)  # type: ignore[call-arg]
-        seen = getattr(self, "observations_", None)
-        return text if seen is None else f"{text}  # fitted: {seen!r}"
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        shown: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
-        if "text/html" in shown and hasattr(self, "pmf_"):
-            shown["text/html"] += f"<pre>{html.escape(self.summary())}</pre>"  # type: ignore[attr-defined]
-        return shown
-
-
-def summarise(model: Any) -> Summary:
+def summary_of_model(fit: DescentFit, settings: DescentSettings) -> Summary:
     """What was fitted, how well, how much of it is proved, and what the events are like."""
-    seen = model.observations_
-    n_events = model.pmf_.shape[1]
+    seen, n_events = fit.observations, fit.n_events
     n_cells = seen.n_users * seen.n_items
-    rmse = math.sqrt(model.error_ / seen.total_weight)
-    lo, hi = seen.scale
     rated = seen.by_item.rated
-    proved = f"{model.proved_[rated].sum():,} of {rated.sum():,}"
-    guarantee = indicator_solver(model).guarantee
+    proved = f"{fit.proved[rated].sum():,} of {rated.sum():,}"
+    guarantee = indicator_solver(settings).guarantee
     lines = [
         f"Kolmogorov model: {n_events} events, {seen.n_users:,} users, {seen.n_items:,} items",
         f"  observed    {seen.n_observed:,} of {n_cells:,} ({seen.n_observed / n_cells:.1%}), "
-        f"scale {lo:g} to {hi:g}",
-        f"  fit         RMSE {rmse:.4f} in probability, {rmse * (hi - lo):.4f} in the original "
-        "unit, on the training data",
+        f"{_scale(seen)}",
+        f"  fit         {_rmse(fit)}",
     ]
     descent = [
-        f"  descent     {model.n_iter_} iterations, cost {model.history_[-1]:,.4f}"
-        + (", interrupted" if model.interrupted_ else "")
-        + (", converged" if model.converged_ else ""),
+        f"  descent     {fit.n_iter} iterations, cost {fit.history[-1]:,.4f}"
+        + (", interrupted" if fit.interrupted else "")
+        + (", converged" if fit.converged else ""),
         f"  proved      {proved} items optimal in the last indicator step ({guarantee}), PMFs to a "
-        f"gap of {_power_of_ten(float(model.gap_.max()))}",
+        f"gap of {_power_of_ten(float(fit.gap.max()))}",
     ]
     kinds = {"shared": "the same for all items", "one-hot": "of one event each"}
-    if model.indicators in kinds:
-        lines.append(f"  sets        {kinds[model.indicators]}")
-    if model.given_ is not None:
-        lines.append(f"  given       {'PMFs' if model.given_ == 'pmf' else 'indicators'}")
-    if np.isinf(model.gap_).all():
+    if settings.indicators in kinds:
+        lines.append(f"  sets        {kinds[settings.indicators]}")
+    if fit.given is not None:
+        lines.append(f"  given       {'PMFs' if fit.given == 'pmf' else 'indicators'}")
+    if fit.origin == "parts":
         lines.append("  learnt      nothing: PMFs and indicators were given")
-    elif model.loss_ is None:
+    elif fit.origin == "descent":
         lines += descent
     else:
-        lines.append(f"  compressed  predictions {model.loss_:.4f} (RMS) from those of the average")
+        lines.append(f"  compressed  predictions {fit.loss:.4f} (RMS) from those of the average")
     lines.append("  event    mass    items")
-    sizes = model.indicators_[rated].sum(axis=0)
-    mass = model.pmf_mean_
+    sizes = fit.indicators[rated].sum(axis=0)
+    mass = fit.pmf_mean
     lines += [f"  {d:>5}  {mass[d]:>6.1%}  {sizes[d]:>7,}" for d in range(min(n_events, SHOWN))]
     if n_events > SHOWN:
         lines.append(f"  {n_events - SHOWN:,} more, of {mass[SHOWN:].sum():.1%} in all")
     return Summary("\n".join(lines))
+
+
+def summary_of_posterior(fit: PosteriorFit) -> Summary:
+    """What was drawn, how well it fits, and whether the chains agree."""
+    seen, (chains, draws) = fit.observations, fit.cost.shape
+    rhat, size = split_rhat(fit.watched), effective_size(fit.watched)
+    n_draws = fit.n_samples * fit.n_together
+    weighed = f", {fit.n_together} together weighed by the users" if fit.n_together > 1 else ""
+    return Summary(
+        f"Posterior of Kolmogorov models: {n_draws} draws of {fit.n_events // n_draws} events, "
+        f"{seen.n_users:,} users, {seen.n_items:,} items\n"
+        f"  observed     {seen.n_observed:,}, {_scale(seen)}\n"
+        f"  fit          {_rmse(fit)}\n"
+        f"  PMFs         concentration {fit.concentration:.1f} around their centres\n"
+        f"  noise        {np.median(fit.noise):.3f}, a user's median standard deviation\n"
+        f"  chains       {chains} of {draws} draws{weighed}\n"
+        f"  predictions  R-hat {np.median(rhat):.2f} (worst 5 %: "
+        f"{np.quantile(rhat, 0.95, method='higher'):.2f}), worth {np.median(size):,.0f} "
+        "independent draws"
+    )
+
+
+def summary_of_ensemble(fit: EnsembleFit) -> Summary:
+    """What was fitted, how well, and how well it predicts."""
+    seen = fit.observations
+    return Summary(
+        f"Ensemble of Kolmogorov models: {fit.n_samples} models of "
+        f"{fit.n_events // fit.n_samples} events, {seen.n_users:,} users, {seen.n_items:,} items\n"
+        f"  observed   {seen.n_observed:,}, {_scale(seen)}\n"
+        f"  fit        {_rmse(fit)}\n"
+        f"  held out   RMSE {fit.held_out_error:.4f} in the original unit, on a tenth, with "
+        f"{TRIAL_MODELS} models\n"
+        f"  noise      {np.median(fit.noise):.3f}, a user's median standard deviation\n"
+        f"  penalties  {fit.pmf_penalty:g} on PMFs, {fit.indicator_penalty:g} on indicators"
+    )
+
+
+def _scale(seen: Observations) -> str:
+    return f"scale {seen.scale[0]:g} to {seen.scale[1]:g}"
+
+
+def _rmse(fit: Fit) -> str:
+    rmse, (lo, hi) = math.sqrt(fit.error / fit.observations.total_weight), fit.observations.scale
+    return (
+        f"RMSE {rmse:.4f} in probability, {rmse * (hi - lo):.4f} in the original unit, on the "
+        "training data"
+    )
 
 
 def _power_of_ten(number: float) -> str:

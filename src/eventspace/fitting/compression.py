@@ -7,24 +7,19 @@ average's prediction of every cell, is never held. So no cell has to be left out
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from eventspace._base.codes import WORD, unpack
+from eventspace._base.codes import WORD
 from eventspace._base.progress import bar
-from eventspace._base.threads import one_blas_thread
-from eventspace._base.types import Codes, Floats
-from eventspace.data.entries import Entries
-from eventspace.data.observations import Observations
-from eventspace.engines.cpu import Indicators, Pmfs
-from eventspace.estimators.model import KolmogorovModel
-from eventspace.fitted.prediction import squared_error
-from eventspace.fitting.descent import Descent, descend, random_start
-from eventspace.fitting.settings import checked_threads
+from eventspace._base.threads import one_blas_thread, run_together
+from eventspace._base.types import Floats
+from eventspace.engines.protocol import Product
+from eventspace.fitting.descent import Descent, best_descent, random_start
+from eventspace.fitting.half_steps import HalfSteps
+from eventspace.fitting.settings import checked_engine
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
 
@@ -34,102 +29,62 @@ ROWS = 256  # that a thread takes at a time
 COMPARED = 10_000  # random pairs on which the loss is taken
 
 
-def compressed(average: Any, n_events: int) -> KolmogorovModel:
-    """A model of so many events that says, as nearly as it can, what an average says.
+class WholeTable(NamedTuple):
+    """The prediction ``theta @ psi.T`` of every cell, in both orders."""
 
-    Of several descents the one that comes nearest is kept; of few events they cost little.
+    by_user: Product
+    by_item: Product
+
+    @property
+    def n_users(self) -> int:
+        """The number of users."""
+        return len(self.by_user.left)
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return len(self.by_item.left)
+
+
+def whole_table(theta: Floats, psi: Floats, n_threads: int, show: bool | None) -> WholeTable:
+    """The predictions of an average with PMFs theta and indicators psi, as numbers."""
+    energy = np.empty(len(theta))
+
+    def measure(rows: slice) -> Iterator[int]:
+        p = theta[rows] @ psi.T
+        energy[rows] = np.einsum("ui,ui->u", p, p)
+        yield 1
+
+    parts = [slice(first, first + ROWS) for first in range(0, len(theta), ROWS)]
+    run_together("compress", [measure(rows) for rows in parts], 1, n_threads, show)
+    # of items nobody asks how far they are: the costs lack what no code changes
+    return WholeTable(Product(theta, psi, energy), Product(psi, theta, np.zeros(len(psi))))
+
+
+def compress(average: Any, n_events: int, rng: np.random.Generator) -> Descent:
+    """PMFs and sets of ``n_events`` events that say, as nearly as they can, what an average says.
+
+    Of several descents the one that comes nearest is kept; with few events they cost little.
     """
-    seen: Observations = average.observations_
-    rng = np.random.default_rng([average.seed_, n_events])
-    n_starts, found = WORD // n_events, []
-    with one_blas_thread(), bar("compress", N_ITER * n_starts, average.verbose) as update:
-        table = WholeTable(average)
-        for k in range(n_starts):
-            descent = descend(
-                random_start(seen, n_events, rng),
-                seen,
-                table,
-                prior="zero",
-                n_iter=N_ITER,
-                tol=TOL,
-                rng=rng,
-                on_iteration=lambda now, done=k * N_ITER: update(  # type: ignore[misc]
-                    done + len(now.history), f"cost {now.cost:,.2f}"
-                ),
-            )
-            if descent.interrupted:
-                raise KeyboardInterrupt
-            found.append(descent)
-    return _model(average, min(found, key=lambda descent: descent.cost), rng)
-
-
-def _model(average: Any, descent: Descent, rng: np.random.Generator) -> KolmogorovModel:
-    """The model that a descent has come to, with its distance from the average."""
-    seen: Observations = average.observations_
-    model = KolmogorovModel(
-        descent.pmf.shape[1],
-        pmf_penalty=average.pmf_penalty_,  # for those who are folded in
-        indicator_solver=SOLVER,
-        n_jobs=average.n_jobs,
-        verbose=average.verbose,
+    engine, show, n_starts = (
+        checked_engine(average.settings),
+        average.settings.verbose,
+        WORD // n_events,
     )
-    model._keep(seen, descent)
-    model.interrupted_ = False
-    model.error_ = squared_error(seen, model.pmf_, model.indicators_)
-    pairs = rng.integers(0, (seen.n_users, seen.n_items), (COMPARED, 2)).T
-    apart = model._predict_positions(*pairs) - average._predict_positions(*pairs)
-    model.loss_ = float(np.sqrt(np.mean(np.square(apart))))
-    return model
-
-
-class WholeTable:
-    """An engine whose table is an average's prediction of every cell."""
-
-    indicator_penalty = pmf_penalty = 0.0
-
-    def __init__(self, average: Any) -> None:
-        self.theta = average.pmf_
-        items = np.arange(average.observations_.n_items)
-        self.psi = np.hstack([psi for _, psi in average._indicators_by_sample(items)])
-        self.n_threads = checked_threads(average)
-        self.energy = np.empty(len(average.pmf_))
-
-        def measure(rows: slice) -> None:
-            p = self.theta[rows] @ self.psi.T
-            self.energy[rows] = np.einsum("ui,ui->u", p, p)
-
-        self._each_part(len(self.energy), measure)
-
-    def update_indicators(
-        self, by_item: Entries, pmf: Floats, codes: Codes, seeds: NDArray[np.uint64]
-    ) -> Indicators:
-        """(Q2) for every item; the costs lack what no code changes."""
-        codes, S = codes.copy(), (pmf.T @ pmf)[None]
-        v = self.psi @ (self.theta.T @ pmf)
-        cost, proved = np.empty(len(codes)), np.empty(len(codes), dtype=np.bool_)
-        energy = np.zeros(len(codes))
-
-        def solve(rows: slice) -> None:
-            cost[rows], proved[rows] = SOLVER(S, v[rows], energy[rows], codes[rows], seeds[rows])
-
-        self._each_part(len(codes), solve)
-        return Indicators(codes, cost, proved)
-
-    def update_pmfs(self, by_user: Entries, pmf: Floats, codes: Codes, centre: Floats) -> Pmfs:
-        """(Q1) for every user."""
-        pmf, bits = pmf.copy(), unpack(codes[:, None], pmf.shape[1]).astype(np.float64)
-        r = self.theta @ (self.psi.T @ bits)
-        Q = (bits.T @ bits)[None]
-        error, gap = np.empty(len(pmf)), np.empty(len(pmf))
-
-        def solve(rows: slice) -> None:
-            cost, gap[rows] = Pairwise()(Q, r[rows], pmf[rows])
-            error[rows] = np.maximum(cost + self.energy[rows], 0.0)
-
-        self._each_part(len(pmf), solve)
-        return Pmfs(pmf, error, gap)
-
-    def _each_part(self, n_rows: int, work: Callable[[slice], None]) -> None:
-        """Some rows after the other, on several threads; each writes its own rows only."""
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            list(pool.map(work, (slice(k, k + ROWS) for k in range(0, n_rows, ROWS))))
+    items = np.arange(average.observations.n_items)
+    psi = np.hstack([average.indicators_or_mean(events, items) for events in average.blocks])
+    table = whole_table(average.pmf, psi, engine.n_threads, show)
+    with one_blas_thread(), bar("compress", N_ITER * n_starts, show) as update:
+        descent = best_descent(
+            (random_start(table, n_events, rng) for _ in range(n_starts)),
+            table,
+            HalfSteps.on(engine, SOLVER, Pairwise()),
+            prior="zero",
+            n_iter=N_ITER,
+            tol=TOL,
+            rng=rng,
+            update=update,
+        )
+    if descent.interrupted:
+        raise KeyboardInterrupt
+    return descent

@@ -5,50 +5,50 @@ A half-step of the descent then becomes a smaller problem, or none at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from eventspace._base.codes import pack
 from eventspace._base.errors import UserError
+from eventspace._base.foreign import is_a
 from eventspace._base.printable import shown
-from eventspace._base.types import Floats
+from eventspace._base.types import Codes, Floats, Seeds
 from eventspace.data.attributes import read_attributes
 from eventspace.data.entries import Entries
+from eventspace.data.factors import check_pmf
 from eventspace.data.ids import Ids
 from eventspace.data.observations import Observations
-from eventspace.engines.cpu import CPU, Indicators
-from eventspace.fitted.prediction import check_pmf
+from eventspace.engines.protocol import Engine
 from eventspace.fitting.descent import Descent
+from eventspace.fitting.half_steps import FreeIndicators, HalfSteps, Indicators, IndicatorSolver
 
 
-class Shared(CPU):
+@dataclass(frozen=True)
+class SharedIndicators:
     """One set of events for all items: an indicator step is one solve over all entries."""
 
-    def update_indicators(
-        self,
-        by_item: Entries,
-        pmf: Floats,
-        codes: NDArray[np.uint64],
-        seeds: NDArray[np.uint64],
-    ) -> Indicators:
+    engine: Engine
+    solver: IndicatorSolver
+    penalty: float  # mu, of each item
+
+    def __call__(self, by_item: Entries, pmf: Floats, codes: Codes, seeds: Seeds) -> Indicators:
         """(Q2) once: the items are rolled into one, and their penalties add up."""
         rolled = by_item._replace(ptr=by_item.ptr[[0, -1]])
-        one = CPU(self.indicator_solver, self.pmf_solver, self.indicator_penalty * len(codes))
-        found = one.update_indicators(rolled, pmf, codes[:1], seeds[:1])
-        every = np.zeros(len(codes), dtype=np.int64)
-        return Indicators(found.codes[every], found.cost[every], found.proved[every])
+        solve = FreeIndicators(self.engine, self.solver, self.penalty * len(codes))
+        found = solve(rolled, pmf, codes[:1], seeds[:1])
+        return Indicators(*(np.repeat(part, len(codes)) for part in found))
 
 
-class GivenIndicators(CPU):
+@dataclass(frozen=True)
+class GivenIndicators:
     """Indicators that stay as they are: only PMFs are learnt."""
 
-    def update_indicators(
-        self, by_item: Entries, pmf: Floats, codes: NDArray[Any], seeds: NDArray[np.uint64]
-    ) -> Indicators:
+    penalty: float
+
+    def __call__(self, by_item: Any, pmf: Floats, codes: NDArray[Any], seeds: Seeds) -> Indicators:
         """Those that there are; with nothing to choose from they are the best."""
         return Indicators(codes, np.full(len(codes), np.nan), np.ones(len(codes), dtype=np.bool_))
 
@@ -78,16 +78,16 @@ class Given(NamedTuple):
         """Which it is."""
         return next((name for name, part in self._asdict().items() if part is not None), None)
 
-    def engine(self, engine: CPU) -> CPU:
-        """The engine that leaves it as it is."""
+    def steps(self, steps: HalfSteps) -> HalfSteps:
+        """The half-steps that leave it as it is."""
         if self.pmf is not None:
-            return replace(engine, pmf_solver=GivenPmfs())
-        return engine if self.indicators is None else given_indicators(engine)
+            return steps._replace(update_pmfs=replace(steps.update_pmfs, solver=GivenPmfs()))
+        return steps if self.indicators is None else given_indicators(steps)
 
 
-def given_indicators(engine: CPU) -> GivenIndicators:
-    """The same engine, for whose indicators nothing is to be done."""
-    return GivenIndicators(**{field.name: getattr(engine, field.name) for field in fields(CPU)})
+def given_indicators(steps: HalfSteps) -> HalfSteps:
+    """The half-steps that leave indicators as they are."""
+    return steps._replace(update_indicators=GivenIndicators(steps.update_indicators.penalty))
 
 
 def given_start(observations: Observations, given: Given, n_events: int) -> Descent:
@@ -135,7 +135,7 @@ def as_rows(data: Any, ids: Ids) -> Any:
     """The table; its numbers alone where it has a row an id and no labels of its own."""
     if hasattr(data, "toarray"):  # sparse
         return data.toarray()
-    plain = isinstance(data, pd.DataFrame) and data.index.equals(pd.RangeIndex(len(ids)))
+    plain = is_a(data, "pandas.DataFrame") and list(data.index) == list(range(len(ids)))
     return data.to_numpy() if plain and len(data.columns) else data
 
 

@@ -11,7 +11,7 @@ cost never rises.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -20,30 +20,29 @@ from numpy.typing import NDArray
 
 from eventspace._base.codes import numbers
 from eventspace._base.randomness import streams
-from eventspace._base.types import Codes, Floats
-from eventspace.data.entries import Entries
-from eventspace.data.observations import Observations
-from eventspace.engines.cpu import Indicators, Pmfs
+from eventspace._base.types import Floats
+from eventspace.engines.protocol import Table
+from eventspace.fitting.half_steps import HalfSteps
 
 
-class Engine(Protocol):
-    """What the descent knows of the machine."""
-
-    @property
-    def indicator_penalty(self) -> float:
-        """Mu."""
+class Observed(Protocol):
+    """A table in both orders: observations, or an average's predictions."""
 
     @property
-    def pmf_penalty(self) -> float:
-        """Lambda."""
+    def by_user(self) -> Table:
+        """A row for each user."""
 
-    def update_indicators(
-        self, by_item: Entries, pmf: Floats, codes: Codes, seeds: NDArray[np.uint64]
-    ) -> Indicators:
-        """Improve every item's code."""
+    @property
+    def by_item(self) -> Table:
+        """A row for each item."""
 
-    def update_pmfs(self, by_user: Entries, pmf: Floats, codes: Codes, centre: Floats) -> Pmfs:
-        """Improve every user's PMF."""
+    @property
+    def n_users(self) -> int:
+        """The number of users."""
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
 
 
 @dataclass
@@ -72,46 +71,45 @@ class Descent:
         return self.history[-1] if self.history else np.inf
 
 
-def random_start(observations: Observations, n_events: int, rng: np.random.Generator) -> Descent:
+def random_start(observed: Observed, n_events: int, rng: np.random.Generator) -> Descent:
     """PMFs drawn uniformly from the simplex, and empty sets."""
-    pmf = rng.standard_exponential((observations.n_users, n_events))
+    pmf = rng.standard_exponential((observed.n_users, n_events))
     pmf /= pmf.sum(axis=1, keepdims=True)
-    return Descent(pmf, np.zeros(observations.n_items, dtype=np.uint64))
+    return Descent(pmf, np.zeros(observed.n_items, dtype=np.uint64))
 
 
 def descend(
     descent: Descent,
-    observations: Observations,
-    engine: Engine,
+    observed: Observed,
+    steps: HalfSteps,
     *,
     prior: str,
     n_iter: int,
     tol: float,
     rng: np.random.Generator,
-    on_iteration: Callable[[Descent], None],
+    on_iteration: Callable[[Descent], None] = lambda descent: None,
 ) -> Descent:
     """Run up to ``n_iter`` iterations, or until one lowers the cost by less than ``tol`` of it.
 
     ``descent`` is changed as a whole after each half-step, so an interrupt (Ctrl-C) leaves it as it
     was after the last one that ended; it is then marked and returned.
     """
-    rated = observations.by_user.rated
+    by_user, by_item, rated = observed.by_user, observed.by_item, observed.by_user.rated
+    lambda_, mu = steps.update_pmfs.penalty, steps.update_indicators.penalty
     try:
         for _ in range(n_iter):
             centre = population_centre(descent.pmf, rated, prior)
-            seeds = streams(rng, observations.n_items)
-            found = engine.update_indicators(
-                observations.by_item, descent.pmf, descent.codes, seeds
-            )
+            seeds = streams(rng, len(descent.codes))
+            found = steps.update_indicators(by_item, descent.pmf, descent.codes, seeds)
             descent.codes, descent.proved = found.codes, found.proved
-            solved = engine.update_pmfs(observations.by_user, descent.pmf, descent.codes, centre)
+            solved = steps.update_pmfs(by_user, descent.pmf, descent.codes, centre)
             descent.pmf, descent.gap = solved.pmf, solved.gap
             before, descent.error = descent.cost, float(solved.error.sum())
             centre = population_centre(descent.pmf, rated, prior)
             descent.history.append(
                 descent.error
-                + engine.pmf_penalty * float(np.square(descent.pmf[rated] - centre).sum())
-                + engine.indicator_penalty * float(numbers(descent.codes, centre.size).sum())
+                + lambda_ * float(np.square(descent.pmf[rated] - centre).sum())
+                + mu * float(numbers(descent.codes, centre.size).sum())
             )
             on_iteration(descent)
             if before - descent.cost <= tol * descent.cost:
@@ -122,19 +120,39 @@ def descend(
     return descent
 
 
+def best_descent(
+    starts: Iterable[Descent],
+    observed: Observed,
+    steps: HalfSteps,
+    *,
+    n_iter: int,
+    update: Callable[[int, str], None] = lambda done, note: None,
+    **options: Any,
+) -> Descent:
+    """Descend from each start, with the options of ``descend``, and keep where the cost is least.
+
+    ``update`` is told how many iterations are done, as a progress bar is. An interrupt ends it: the
+    best so far is marked and returned, if there is any.
+    """
+    best: Descent | None = None
+    for k, start in enumerate(starts):
+
+        def tell(now: Descent, done: int = k * n_iter) -> None:
+            update(done + len(now.history), f"cost {now.cost:,.2f}")
+
+        descent = descend(start, observed, steps, n_iter=n_iter, on_iteration=tell, **options)
+        if best is None or descent.cost < best.cost:
+            best = descent
+        if descent.interrupted:
+            best.interrupted = True
+            break
+    if best is None or not best.history:
+        raise KeyboardInterrupt  # there is nothing so far
+    return best
+
+
 def population_centre(pmf: Floats, rated: NDArray[np.bool_], prior: str) -> Floats:
     """The point towards which the penalty draws the PMFs."""
     if prior == "mean" and rated.any():
         return np.asarray(pmf[rated].mean(axis=0))
     return np.zeros(pmf.shape[1])
-
-
-def new_pmfs(
-    engine: Engine, by_user: Entries, codes: NDArray[Any], mean: Floats, prior: str
-) -> Pmfs:
-    """(Q1) for new users, from the population's PMF, which those without ratings keep."""
-    centre = mean if prior == "mean" else np.zeros_like(mean)
-    start = np.tile(mean, (len(by_user.ptr) - 1, 1))
-    solved = engine.update_pmfs(by_user, start, codes, centre)
-    solved.pmf[by_user.sizes == 0] = mean
-    return solved

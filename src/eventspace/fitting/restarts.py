@@ -3,26 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from eventspace._base.codes import unpack
+from eventspace._base.checks import check_number, check_whole
+from eventspace._base.codes import WORD, unpack
 from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Floats
+from eventspace.data.factors import dot_products
+from eventspace.data.invariants import MOST_SAMPLES
 from eventspace.data.observations import Observations
-from eventspace.engines.cpu import CPU
-from eventspace.fitted.prediction import dot_products
+from eventspace.engines import engine
 from eventspace.fitting.descent import Descent, descend, population_centre, random_start
+from eventspace.fitting.folds import Fold
+from eventspace.fitting.half_steps import HalfSteps
+from eventspace.fitting.settings import checked_threads
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
-from eventspace.splits import Fold
 
 TOL = 1e-4  # of the cost: a descent that gains less is at its end
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3)  # of PMFs, from strong to weak
 TRIAL_MODELS = 4
 SOLVER = Local(3)  # averages are as good with it as with the exact one, in half the time
+
+
+@dataclass(eq=False, repr=False)
+class EnsembleSettings:
+    """How models are averaged; :class:`eventspace.KolmogorovEnsemble` says what each means."""
+
+    n_events: int = 16
+    _: KW_ONLY
+    n_models: int = 16
+    pmf_penalty: float | str = "auto"
+    indicator_penalty: float | str = "auto"
+    n_iter: int = 5
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool | None = None
+
+
+def check_settings(settings: EnsembleSettings) -> None:
+    """Refuse a bad setting."""
+    check_whole("n_events", settings.n_events, 1, WORD)
+    check_whole("n_models", settings.n_models, 1, MOST_SAMPLES)
+    check_whole("n_iter", settings.n_iter, 1)
+    checked_threads(settings)
+    for name in ("pmf_penalty", "indicator_penalty"):
+        if getattr(settings, name) != "auto":
+            check_number(name, getattr(settings, name))
 
 
 class Trial(NamedTuple):
@@ -49,8 +79,8 @@ class Restarts:
         """The PMFs and indicators of so many models, each down the path to the penalty."""
         starts = self._starts(observations, seed, n_models)
         for penalty in path_to(trial.pmf_penalty):
-            engine = CPU(SOLVER, Pairwise(), trial.indicator_penalty, penalty)
-            self._go_on(f"penalty {penalty:g}", starts, observations, engine)
+            steps = HalfSteps.on(engine(), SOLVER, Pairwise(), trial.indicator_penalty, penalty)
+            self._go_on(f"penalty {penalty:g}", starts, observations, steps)
         return [self._model(start.descent, observations) for start in starts]
 
     def best(self, fold: Fold, penalty: float | None, sizes: list[float], seed: int) -> Trial:
@@ -75,8 +105,8 @@ class Restarts:
         starts = self._starts(fold.train, seed, TRIAL_MODELS)
         low, high = fold.train.scale
         for penalty in path:
-            engine = CPU(SOLVER, Pairwise(), size, penalty)
-            self._go_on(f"trial of {penalty:g}", starts, fold.train, engine)
+            steps = HalfSteps.on(engine(), SOLVER, Pairwise(), size, penalty)
+            self._go_on(f"trial of {penalty:g}", starts, fold.train, steps)
             models = [self._model(start.descent, fold.train) for start in starts]
             p = np.array([dot_products(*model, fold.users, fold.items) for model in models])
             error = fold.error(p.mean(axis=0))
@@ -88,7 +118,7 @@ class Restarts:
         return [_Start(random_start(observations, self.n_events, rng), rng) for rng in rngs]
 
     def _go_on(
-        self, title: str, starts: list[_Start], observations: Observations, engine: CPU
+        self, title: str, starts: list[_Start], observations: Observations, steps: HalfSteps
     ) -> None:
         """Let each descent run for some more iterations."""
 
@@ -98,12 +128,11 @@ class Restarts:
                 descend(
                     start.descent,
                     observations,
-                    engine,
+                    steps,
                     prior="mean",
                     n_iter=1,
                     tol=TOL,
                     rng=start.rng,
-                    on_iteration=lambda now: None,
                 )
                 yield k + 1
                 if start.descent.converged:

@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from eventspace._base.codes import inside, sizes, unpack
 from eventspace._base.errors import UserError, UserTypeError
 from eventspace._base.printable import printable
 from eventspace._base.types import Codes, Floats
-from eventspace.data.frames import data_frame
+from eventspace.data.frames import DataFrame, data_frame
 from eventspace.data.pairs import is_column
 from eventspace.logic.space import Space, known_positions
 
@@ -152,7 +152,11 @@ class Event:
             "and a <= b to ask whether a implies b."
         )
 
-    def probability(self, users: Any = None) -> Any:
+    @overload
+    def probability(self, users: Hashable = None) -> float: ...
+    @overload
+    def probability(self, users: Any) -> Floats: ...
+    def probability(self, users: Any = None) -> float | Floats:
         """P[event]: of the population, of one user (a number), or of many (an array).
 
         A list, an array or a Series are many users; a string or a tuple is the id of one. A larger
@@ -166,7 +170,7 @@ class Event:
             raise UserTypeError(f"given() takes an event, such as model.event({condition!r}).")
         return Conditional(self, condition, self & condition)
 
-    def items(self, min_evidence: int = 1) -> Any:
+    def items(self, min_evidence: int = 1) -> DataFrame:
         """The items that imply this event: a DataFrame, the likeliest first.
 
         Those with fewer than ``min_evidence`` ratings are left out.
@@ -175,7 +179,7 @@ class Event:
         """
         return self._listed(self.space.sets, self.code, min_evidence)
 
-    def implied_items(self, min_evidence: int = 1) -> Any:
+    def implied_items(self, min_evidence: int = 1) -> DataFrame:
         """The items that this event implies: a DataFrame, the likeliest first.
 
         Those with fewer than ``min_evidence`` ratings are left out.
@@ -184,7 +188,7 @@ class Event:
         """
         return self._listed(self.code, self.space.sets, min_evidence)
 
-    def _listed(self, inner: Codes, outer: Codes, min_evidence: int) -> Any:
+    def _listed(self, inner: Codes, outer: Codes, min_evidence: int) -> DataFrame:
         """The items with an inner set, not empty, that lies inside the outer one."""
         check_whole("min_evidence", min_evidence, 1)
         space, known = self.space, self.space.observations
@@ -218,7 +222,11 @@ class Conditional:
     condition: Event
     both: Event
 
-    def probability(self, users: Any = None) -> Any:
+    @overload
+    def probability(self, users: Hashable = None) -> float: ...
+    @overload
+    def probability(self, users: Any) -> Floats: ...
+    def probability(self, users: Any = None) -> float | Floats:
         """P[event | condition], for ``users`` as in :meth:`Event.probability`.
 
         NaN where the condition has no probability.
@@ -232,7 +240,7 @@ class Conditional:
         return f"Conditional({event} given {condition}: {share})"
 
 
-def _probability(space: Space, part: Codes, whole: Codes, users: Any) -> Any:
+def _probability(space: Space, part: Codes, whole: Codes, users: Any) -> float | Floats:
     """P[part] / P[whole] of the population, of one user, or of many."""
     if users is None:
         return float(_shares(space.mass, part, whole)[0])

@@ -13,23 +13,22 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from eventspace._base.codes import unpack
+from eventspace._base.errors import UserError
 from eventspace._base.jit import njit
-from eventspace._base.printable import encoded
+from eventspace._base.printable import encoded, shown
 from eventspace._base.types import Floats
 from eventspace.data.deviations import deviations
-from eventspace.data.frames import data_frame
-from eventspace.logic.space import Space
-from eventspace.rules.measures import SHRINKAGE
+from eventspace.data.frames import DataFrame, data_frame
+from eventspace.logic.space import SHRINKAGE, Space
 
 LABELS = 2, 1  # how many likes and dislikes make a label
 SIGNIFICANT = 1.0  # the least t-statistic that is worth a word
 
 
 @dataclass(frozen=True, eq=False)
-class Characters:
+class EventLabels:
     """The character of each event of a space, in items or in the tags that the caller gives them.
 
     ``tags`` maps items to a tag, to some, or to text such as "Drama|War".
@@ -37,6 +36,21 @@ class Characters:
 
     space: Space
     tags: Any = None
+
+    @classmethod
+    def of(cls, space: Space, tags: Any) -> EventLabels:
+        """Those in the caller's tags, if there are any and they are tags of these items."""
+        ids = space.observations.item_ids
+        if tags is not None and not (hasattr(tags, "keys") and getattr(tags, "ndim", 1) == 1):
+            raise UserError(
+                f"tags is a {type(tags).__name__}: it maps items to tags, as a dict does, or a "
+                "Series with the items as its index."
+            )
+        if tags is not None and not any(item in tags.keys() for item in ids):  # noqa: SIM118
+            raise UserError(
+                f"tags has none of the model's items as a key, such as {shown(ids[0])}."
+            )
+        return cls(space, tags)
 
     @cached_property
     def slopes(self) -> Floats:
@@ -108,14 +122,14 @@ class Characters:
                 return f"; {word} {item}"
         return ""
 
-    def table(self, n: int = 5) -> Any:
+    def table(self, n: int = 5) -> DataFrame:
         """A row an event: mass, how many items come true in it, label, its n most telling."""
         space = self.space
         events = range(space.n_events)
         columns = {
             "event": np.arange(space.n_events),
             "mass": space.mass,
-            "items": unpack(space.codes[space.ratings > 0], space.n_events).sum(axis=0),
+            "items": space.sizes,
             "label": self.labels,
             "likes": [self.likes(d, n) for d in events],
             "dislikes": [self.dislikes(d, n) for d in events],
@@ -129,7 +143,7 @@ def _tags_of(value: Any) -> list[Hashable]:
         return [tag.strip() for tag in encoded(value).decode().split("|") if tag.strip()]
     if isinstance(value, Iterable):
         return [tag for part in value for tag in _tags_of(part)]
-    return [] if pd.isna(value) else [value]
+    return [] if value is None or value != value else [value]  # NaN is not itself
 
 
 @njit(cache=True, nogil=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 from eventspace._base.codes import inside, masses, unpack
 from eventspace._base.printable import printable
 from eventspace._base.types import Floats, Positions
-from eventspace.data.frames import data_frame
-from eventspace.logic.event_labels import Characters
+from eventspace.data.frames import DataFrame, data_frame
+from eventspace.logic.event_labels import EventLabels
 from eventspace.logic.space import Space
 
 SHOWN = 4  # events of a side, and
@@ -31,18 +30,18 @@ TEXTS = {
 class Explanation:
     """A prediction and its reasons: prints as text, and has them as tables and numbers."""
 
-    characters: Characters
+    named: EventLabels
     user_at: int
     item_at: int
 
     @classmethod
-    def of(cls, characters: Characters, user: Hashable, item: Hashable) -> Explanation:
+    def of(cls, named: EventLabels, user: Hashable, item: Hashable) -> Explanation:
         """That of a user and an item by their ids."""
-        return cls(characters, characters.space.user(user), characters.space.item(item))
+        return cls(named, named.space.user(user), named.space.item(item))
 
     @property
     def _space(self) -> Space:
-        return self.characters.space
+        return self.named.space
 
     @property
     def _pmf(self) -> Floats:
@@ -78,7 +77,7 @@ class Explanation:
         return int(self._space.ratings[self.item_at])
 
     @cached_property
-    def events(self) -> Any:
+    def events(self) -> DataFrame:
         """A row an event: the user's mass of it, the population's, whether the item comes true."""
         heaviest = self._heaviest
         columns = {
@@ -86,12 +85,12 @@ class Explanation:
             "mass": self._pmf[heaviest],
             "population": self._space.mass[heaviest],
             "comes_true": self._comes_true[heaviest],
-            "label": [self.characters.labels[d] for d in heaviest],
+            "label": [self.named.labels[d] for d in heaviest],
         }
         return data_frame(columns, self._space.observations.library)
 
     @cached_property
-    def rules(self) -> Any:
+    def rules(self) -> DataFrame:
         """The rules that link the item to what the user has rated, the nearest first.
 
         What implies the item bounds its probability from below, what it implies from above.
@@ -161,7 +160,7 @@ class Explanation:
         mass, population = self._pmf, self._space.mass
         lines = [
             f"  {mass[d]:>6.1%}  event {d}, {population[d]:.1%} of the population: "
-            f"{self.characters.labels[d]}"
+            f"{self.named.labels[d]}"
             for d in side[:SHOWN]
         ]
         rest = side[SHOWN:]

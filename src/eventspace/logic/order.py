@@ -15,7 +15,7 @@ from eventspace._base.codes import inside, masses
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace._base.types import Codes, Floats, Positions
-from eventspace.data.frames import data_frame
+from eventspace.data.frames import DataFrame, data_frame
 from eventspace.logic.inclusion import Classes, covers, influence
 from eventspace.logic.space import Space
 
@@ -53,7 +53,7 @@ class Order:
             A[i] = inside(sets, sets[i])
         return A
 
-    def influence(self) -> Any:
+    def influence(self) -> DataFrame:
         """The paper's beta: the part of the items that imply each item, itself not counted.
 
         A DataFrame: item, influence, ratings, class (of `classes`); the most influential first.
@@ -72,7 +72,7 @@ class Order:
         """The paper's M: the ids of the items that come true in every event that occurs."""
         return self._ids(np.flatnonzero((self._sets == self.space.occurring).all(axis=1)))
 
-    def classes(self) -> Any:
+    def classes(self) -> DataFrame:
         """The classes of items with the same set: a DataFrame, none before one that it contains.
 
         class, item (the member with the most ratings), size, n_events in the set, and probability,
@@ -86,7 +86,7 @@ class Order:
             probability=self._probabilities,
         )
 
-    def hasse(self) -> Any:
+    def hasse(self) -> DataFrame:
         """The Hasse diagram: the inclusions between classes that do not follow from others.
 
         A DataFrame: lower, upper (of `classes`) and lower_item, upper_item, which stand for them.
@@ -99,7 +99,7 @@ class Order:
             upper_item=self._ids(self._representatives[upper]),
         )
 
-    def consequents(self, item: Hashable) -> Any:
+    def consequents(self, item: Hashable) -> DataFrame:
         """All that ``item`` implies: the items whose sets contain its set.
 
         A DataFrame: item, probability (of its set in the population), ratings, and equivalent:
@@ -108,7 +108,7 @@ class Order:
         at = self._place(item)
         return self._related(at, inside(self._sets[at], self._classes.codes))
 
-    def antecedents(self, item: Hashable) -> Any:
+    def antecedents(self, item: Hashable) -> DataFrame:
         """All that imply ``item``: the items whose sets lie inside its set.
 
         A DataFrame as that of `consequents`.
@@ -138,7 +138,7 @@ class Order:
         """Of each class's set."""
         return masses(self._classes.codes, self.space.mass)
 
-    def _related(self, at: int, related: NDArray[np.bool_]) -> Any:
+    def _related(self, at: int, related: NDArray[np.bool_]) -> DataFrame:
         """The members of the related classes but for the item itself, the closest first."""
         class_of = self._classes.of_item
         chosen = np.flatnonzero(related[class_of])
@@ -167,5 +167,5 @@ class Order:
         ids: NDArray[Any] = self.space.observations.item_ids.values[self.items[places]]
         return ids
 
-    def _frame(self, **columns: Any) -> Any:
+    def _frame(self, **columns: Any) -> DataFrame:
         return data_frame(columns, self.space.observations.library)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.codes import masses, pack
+from eventspace._base.codes import masses, pack, unpack
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace._base.types import Codes, Floats
@@ -20,6 +20,7 @@ from eventspace.data.ids import Ids
 from eventspace.data.observations import Observations
 
 NO_MASS = 1e-12  # an event that nobody gives more mass than this never occurs
+SHRINKAGE = 20  # what few ratings say is drawn to zero as by this many that say nothing
 _SEARCHED = 10_000  # ids among which a misspelt one is looked for
 
 
@@ -65,6 +66,11 @@ class Space:
     def ratings(self) -> NDArray[np.int64]:
         """How many ratings each item has."""
         return self.observations.by_item.sizes
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many of the rated items come true in each event."""
+        return np.asarray(unpack(self.codes[self.ratings > 0], self.n_events).sum(axis=0))
 
     def user(self, user: Hashable) -> int:
         """The position of a user."""

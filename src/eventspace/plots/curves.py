@@ -9,7 +9,6 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.errors import UserError, UserTypeError
-from eventspace.estimators.selection import KolmogorovModelCV
 from eventspace.metrics import reliability_curve
 from eventspace.plots.axes import COLOURS, QUIET, STYLES, axes_of
 
@@ -46,7 +45,7 @@ def descent(model: Any, ax: Axes | None = None, *, label: str = "cost") -> Axes:
     return ax
 
 
-def selection_curve(model: KolmogorovModelCV, ax: Axes | None = None) -> Axes:
+def selection_curve(model: Any, ax: Axes | None = None) -> Axes:
     """The held-out RMSE against ``pmf_penalty``, in the unit of the table; a ring on the chosen.
 
     A colour a number of events, a style of line an ``indicator_penalty`` (and ``pmf_prior``, where

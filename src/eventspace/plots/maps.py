@@ -10,7 +10,6 @@ from scipy.cluster import hierarchy
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.types import Floats, Positions
-from eventspace.fitted.prediction import Prediction
 from eventspace.logic.space import known_positions
 from eventspace.plots.axes import axes_of, label_of
 
@@ -23,7 +22,7 @@ NAMED = 50  # rows up to which each has its name
 INCH = 0.18  # of height for a row with a name
 
 
-def pmfs(model: Prediction, ax: Axes | None = None, *, users: Any = None) -> Axes:
+def pmfs(model: Any, ax: Axes | None = None, *, users: Any = None) -> Axes:
     """How users spread their mass over the events: a row a user, a column an event.
 
     Users who are alike stand beside each other. Without ``users`` those with the most ratings are
@@ -40,7 +39,7 @@ def pmfs(model: Prediction, ax: Axes | None = None, *, users: Any = None) -> Axe
     return ax
 
 
-def indicators(model: Prediction, ax: Axes | None = None, *, items: Any = None) -> Axes:
+def indicators(model: Any, ax: Axes | None = None, *, items: Any = None) -> Axes:
     """In which events items come true: a row an item, a column an event, dark where it does.
 
     Items that are alike stand beside each other. Without ``items`` those with the most ratings are

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.types import Floats, Positions
-from eventspace.fitted.reasoning import Reasoning
 from eventspace.logic.inclusion import Classes, covers
 from eventspace.logic.space import known_positions
 from eventspace.plots.axes import COLOURS, QUIET, axes_of, label_of
@@ -22,7 +21,7 @@ MOST_ITEMS = 24  # a diagram of more has more lines than eyes follow
 BESIDE = 0.25  # half of the height of a row that its boxes may take
 
 
-def influence(model: Reasoning, ax: Axes | None = None, *, min_evidence: int = 1) -> Axes:
+def influence(model: Any, ax: Axes | None = None, *, min_evidence: int = 1) -> Axes:
     """The part of the items that imply each item, in descending order: the paper's figure.
 
     The maximal items, which come true in every event that occurs, are marked.
@@ -49,7 +48,7 @@ def influence(model: Reasoning, ax: Axes | None = None, *, min_evidence: int = 1
     return ax
 
 
-def hasse(model: Reasoning, ax: Axes | None = None, *, items: Any = None) -> Axes:
+def hasse(model: Any, ax: Axes | None = None, *, items: Any = None) -> Axes:
     """The Hasse diagram of some items: a line leads up from each to those that it implies.
 
     Items with the same set are one node. What follows from other lines is not drawn. Lines go

@@ -9,24 +9,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-import eventspace
 from eventspace._base.codes import WORD
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 from eventspace._base.types import Codes, Positions
+from eventspace._base.version import __version__
 from eventspace.data.observations import Observations
-from eventspace.fitted.proving import mined
-from eventspace.logic.event_labels import Characters
+from eventspace.logic.event_labels import EventLabels
 from eventspace.logic.inclusion import Classes
 from eventspace.logic.space import Space, known_positions
 from eventspace.report import budget
 from eventspace.report.budget import name_of
 from eventspace.report.fit import fit_of
 from eventspace.rules import mining
+from eventspace.rules.proving import RuleOptions, mined
 
 DIGITS = 5  # of a number, where nobody computes with it
 PMF_UNIT = 100_000  # PMFs are whole numbers of this part of one
@@ -36,7 +35,7 @@ def contents(
     model: Any, X: Any, *, title: str, tags: Any, users: Any, restarts: int
 ) -> dict[str, Any]:
     """Everything, and notes on what was left out."""
-    space: Space = model._space()
+    space: Space = model.space
     if space.n_events > WORD:
         raise UserError(
             f"This model has {space.n_events:,} events, too many to read: make a page of one with "
@@ -50,11 +49,11 @@ def contents(
     people = _positions_of(space, users)
     return {
         "title": title,
-        "version": eventspace.__version__,
+        "version": __version__,
         "counts": {"users": seen.n_users, "items": seen.n_items, "observed": seen.n_observed},
         "scale": list(seen.scale),
         "notes": _notes(space, items, people, users),
-        "events": _events(space, model._characters(tags), tags, place),
+        "events": _events(space, EventLabels.of(space, tags), tags, place),
         "items": _items(space, items),
         "rules": _rules(model, held_out, items, place, restarts),
         "users": _users(space, people, place),
@@ -106,19 +105,18 @@ def _notes(space: Space, items: Positions, people: Positions, users: Any) -> lis
     return notes
 
 
-def _events(space: Space, named: Characters, tags: Any, place: Positions) -> dict[str, Any]:
+def _events(space: Space, named: EventLabels, tags: Any, place: Positions) -> dict[str, Any]:
     """Masses, labels, and of each event the items that tell it, by their number in the page."""
-    by_item = named if tags is None else Characters(space)
+    by_item = named if tags is None else EventLabels(space)
     ids, n = space.observations.item_ids, budget.TELLING
 
     def numbers(names: list[Any]) -> list[int]:
         found = place[ids.positions(names)].tolist() if names else []
         return [k for k in found if k >= 0]
 
-    table = nw.from_native(named.table(), eager_only=True)
     return {
         "mass": rounded(space.mass),
-        "items": table["items"].to_list(),
+        "items": space.sizes.tolist(),
         "tagged": tags is not None,
         "label": [name_of(label) for label in named.labels],
         "likes": [numbers(by_item.likes(d, n)) for d in range(space.n_events)],
@@ -146,18 +144,19 @@ def _rules(
     model: Any, held_out: Any, items: Positions, place: Positions, restarts: int
 ) -> dict[str, list[Any]]:
     """The columns of :meth:`KolmogorovModel.rules`, of the best-known items."""
-    miner, evidence = model._miner(held_out, "surprise", 1, 0.0, 1.0, None, True, restarts, "model")
+    options = RuleOptions(restarts=restarts)
+    miner, evidence = model.miner(options), options.evidence(held_out, model.space)
     known = np.zeros(len(place), dtype=np.bool_)
     known[items[: budget.RULE_ITEMS]] = True
     miner = replace(miner, items=known)
-    with bar("rules", miner.n_classes, model.verbose) as update:
+    with bar("rules", miner.n_classes, model.settings.verbose) as update:
         found = mining.best(mined(miner, update), miner, budget.RULES)
-    table = nw.from_native(mining.table(found, miner, evidence, "model"), eager_only=True)
+    columns = mining.columns(found, miner, evidence, "model")
     return {
         "if_item": place[found["if_item"]].tolist(),
         "then_item": place[found["then_item"]].tolist(),
-        "kind": table["kind"].to_list(),
-        **{name: rounded(table[name].to_numpy()) for name in table.columns[3:]},
+        "kind": columns["kind"].tolist(),
+        **{name: rounded(column) for name, column in list(columns.items())[3:]},
     }
 
 

@@ -19,23 +19,23 @@ CELLS = 20  # of what is predicted and of what is observed
 
 def fit_of(model: Any, held_out: Observations | None) -> dict[str, Any]:
     """Plain values for the page."""
-    seen = model.observations_
+    seen, fit = model.observations, model.fit
     rated = seen.by_item.rated
     parts = {"training data": _compared(model, seen)}
     if held_out is not None:
         parts["held-out data"] = _compared(model, held_out)
-    gap = float(model.gap_.max(initial=0.0))
+    gap = float(fit.gap.max(initial=0.0))
     return {
-        "history": [float(f"{cost:.8g}") for cost in model.history_.tolist()],
-        "converged": bool(model.converged_),
-        "interrupted": bool(model.interrupted_),
-        "proved": int(model.proved_[rated].sum()),
+        "history": [float(f"{cost:.8g}") for cost in fit.history.tolist()],
+        "converged": bool(fit.converged),
+        "interrupted": bool(fit.interrupted),
+        "proved": int(fit.proved[rated].sum()),
         "rated": int(rated.sum()),
-        "guarantee": indicator_solver(model).guarantee,
+        "guarantee": indicator_solver(model.settings).guarantee,
         "gap": gap if math.isfinite(gap) else None,
-        "loss": model.loss_,
+        "loss": fit.loss,
         "parts": parts,
-        "parameters": {name: str(value) for name, value in model.get_params(deep=False).items()},
+        "parameters": {name: str(value) for name, value in vars(model.settings).items()},
     }
 
 
@@ -44,7 +44,7 @@ def _compared(model: Any, table: Observations) -> dict[str, Any]:
 
     Entries of users whom the model does not know have no part in this, unless there are no others.
     """
-    known = model.observations_
+    known = model.observations
     u, i, value = table.coo()
     if table is not known:
         u = known.user_ids.positions(table.user_ids.values)[u]
@@ -57,7 +57,7 @@ def _compared(model: Any, table: Observations) -> dict[str, Any]:
         some = np.random.default_rng(0).choice(n_entries, budget.ENTRIES, replace=False)
         u, i, value = u[some], i[some], value[some]
     truth = np.asarray(value, dtype=np.float64)
-    predicted = np.clip(model._predict_positions(u, i), 0, 1)
+    predicted = np.clip(model.predict_positions(u, i), 0, 1)
     curve = reliability_curve(truth, predicted, n_bins=BINS)
     error = rmse(truth, predicted)
     return {

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from eventspace._base.types import Floats
+from eventspace.logic.space import SHRINKAGE
 
 Z = 1.959964  # of a normal law, 95 % lies within so many standard deviations
-SHRINKAGE = 20  # what few users say is drawn to zero as by so many who say nothing
 
 
 def model_measures(
@@ -80,7 +80,7 @@ def log_chance(
     """
     if not len(lower):
         return np.zeros(0)
-    log_factorial = gammaln(np.arange(1, n_events + 2))
+    log_factorial = np.array([math.lgamma(n) for n in range(1, n_events + 2)])
 
     def log_choose(n: Any, k: Any) -> Floats:
         possible = (k >= 0) & (k <= n)

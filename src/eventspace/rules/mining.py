@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from eventspace._base.codes import inside, masses, sizes
 from eventspace._base.jit import njit
 from eventspace._base.types import Codes, Floats, Positions
-from eventspace.data.frames import data_frame
+from eventspace.data.frames import DataFrame, data_frame
 from eventspace.logic.inclusion import Classes
 from eventspace.logic.space import Space
 from eventspace.rules.evidence import Evidence
@@ -238,10 +238,17 @@ def best(blocks: Iterable[Rules], miner: Miner, top: int | None) -> Rules:
     return rules[miner.order(rules)[:top]]
 
 
-def table(rules: Rules, miner: Miner, evidence: Evidence | None, convention: str) -> Any:
+def table(rules: Rules, miner: Miner, evidence: Evidence | None, convention: str) -> DataFrame:
     """Rules as a DataFrame of the caller's library, with evidence from another table if given."""
-    space = miner.space
-    ids = space.observations.item_ids
+    library = miner.space.observations.library
+    return data_frame(columns(rules, miner, evidence, convention), library)
+
+
+def columns(
+    rules: Rules, miner: Miner, evidence: Evidence | None, convention: str
+) -> dict[str, NDArray[Any]]:
+    """The columns of that table."""
+    ids = miner.space.observations.item_ids
     if_item, then_item = rules["if_item"], rules["then_item"]
     counts = {name: rules[name] for name in COUNTS}
     if evidence is not None:
@@ -260,7 +267,7 @@ def table(rules: Rules, miner: Miner, evidence: Evidence | None, convention: str
             rules["kind"] == EQUIVALENT,
         )
         kinds[IMPLIES] = "converse"
-    columns = {
+    found = {
         "if_item": ids.values[if_item],
         "then_item": ids.values[then_item],
         "kind": kinds[rules["kind"]],
@@ -271,8 +278,8 @@ def table(rules: Rules, miner: Miner, evidence: Evidence | None, convention: str
         "chance": 10 ** rules["log_chance"],
     }
     if miner.restarts:
-        columns["stability"] = rules["stability"]
-    return data_frame(columns, space.observations.library)
+        found["stability"] = rules["stability"]
+    return found
 
 
 def _minimal(codes: Codes) -> NDArray[np.bool_]:

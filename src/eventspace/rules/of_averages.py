@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.codes import inside, masses, sizes
 from eventspace._base.progress import bar
 from eventspace._base.types import Codes, Floats, Positions
+from eventspace.data.frames import DataFrame, data_frame
 from eventspace.rules import mining
 from eventspace.rules.evidence import Evidence
 from eventspace.rules.measures import log_chance, surprise
@@ -24,7 +24,9 @@ SORTS = tuple(name if name != "stability" else "probability" for name in mining.
 class AverageMiner(Miner):
     """Finds the inclusions that enough samples have; ``restarts`` are the samples' codes."""
 
-    def table(self, item: Any, top: int | None, given: Evidence | None, show: bool | None) -> Any:
+    def table(
+        self, item: Any, top: int | None, given: Evidence | None, show: bool | None
+    ) -> DataFrame:
         """The first rules as a DataFrame."""
         if item is not None:
             blocks: Any = [self.of_item(self.space.item(item))]
@@ -33,8 +35,10 @@ class AverageMiner(Miner):
             rated = np.flatnonzero(self.space.ratings)
             with bar("rules", len(rated), show) as update:
                 found = mining.best(self._mined(rated, update), self, top)
-        frame = nw.from_native(mining.table(found, self, given, "model"), eager_only=True)
-        return frame.rename({"stability": "probability"}).drop("kind").to_native()
+        columns = mining.columns(found, self, given, "model")
+        del columns["kind"]
+        columns["probability"] = columns.pop("stability")
+        return data_frame(columns, self.space.observations.library)
 
     def _mined(self, rated: Positions, update: Any) -> Any:
         for k, item in enumerate(rated.tolist()):

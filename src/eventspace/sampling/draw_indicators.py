@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eventspace._base.jit import njit
 from eventspace._base.randomness import next_random, uniform
-from eventspace.sampling.draw_numbers import shuffle
+from eventspace._base.types import Floats
+from eventspace.data.entries import Entries
+from eventspace.sampling.draw_variates import shuffle
 
 BLOCK = 4  # bits that are drawn jointly: 2^4 sets are weighed
+
+
+@dataclass(frozen=True)
+class DrawIndicators:
+    """A step of an engine: draw some items' bits, given the prior's log-odds."""
+
+    def __call__(self, S: Any, v: Any, e: Any, log_odds: Any, indicators: Any, seeds: Any) -> None:
+        """Draw the indicators in place; the weights of the entries hold the noise."""
+        v += log_odds
+        draw_indicators(S, v, indicators, seeds)
+
+
+def times_precision(by_item: Entries, precision: Floats) -> Entries:
+    """The entries with weights that hold the precision of their users' noise."""
+    weight = precision[by_item.index].astype(np.float32)
+    if by_item.weight.size:
+        weight *= by_item.weight
+    return by_item._replace(weight=weight)
 
 
 @njit(cache=True, nogil=True)

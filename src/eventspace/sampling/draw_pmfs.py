@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eventspace._base.jit import njit
 from eventspace._base.randomness import next_random, uniform
-from eventspace.sampling.draw_numbers import draw_gamma, draw_truncated, shuffle
+from eventspace._base.types import Floats
+from eventspace.sampling.draw_variates import draw_gamma, draw_truncated, shuffle
 
 MOST_PRECISION = 1e12  # a deviation of 1e-6: what is stored of a value is hardly nearer to it
 TINY = 1e-12  # a mass below this is none
 FLAT = 1e-6  # curvature that changes no law, and lets no sum lose its digits
+
+
+@dataclass(frozen=True)
+class DrawPmfs:
+    """A step of an engine: draw some users' noise, then their PMFs."""
+
+    noise_shape: float  # of the Gamma law of the precisions
+    noise_rate: float
+
+    def __call__(
+        self, Q: Any, r: Any, e: Any, n_ratings: Any, counts: Any, pmf: Any, tau: Any, seeds: Any
+    ) -> None:
+        """Draw precisions tau and PMFs in place, given the pseudo-counts."""
+        Q = one_each(Q, len(pmf))
+        tau[:] = draw_precisions(Q, r, e, n_ratings, pmf, self.noise_shape, self.noise_rate, seeds)
+        Q *= tau[:, None, None]
+        r *= tau[:, None]
+        draw_pmfs(Q, r, counts, pmf, seeds)
+
+
+def one_each(Q: Floats, n_users: int) -> Floats:
+    """A matrix for each user, also where all share one, as in a full table."""
+    return np.repeat(Q, n_users, axis=0) if len(Q) < n_users else Q
 
 
 @njit(cache=True, nogil=True)

@@ -11,15 +11,20 @@ import numpy as np
 from eventspace._base.codes import pack, unpack
 from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Codes, Floats
+from eventspace.data.attributes import Attributes
+from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.observations import Observations
-from eventspace.engines.cpu import CPU
-from eventspace.fitted.prediction import dot_products, squared_error
+from eventspace.engines.protocol import Engine
 from eventspace.fitting.descent import descend, random_start
+from eventspace.fitting.half_steps import HalfSteps
+from eventspace.fitting.settings import checked_engine
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
-from eventspace.sampling.chain import Chain, Laws, spread
-from eventspace.sampling.priors import features, incidence, pmf_centres
-from eventspace.sampling.weighing import Joint, Weighed
+from eventspace.sampling.chain import Chain, spread
+from eventspace.sampling.joint_law import Joint, Weighed
+from eventspace.sampling.priors import Beforehand, Laws, Priors
+from eventspace.sampling.priors.pmfs import regressed_centres
+from eventspace.sampling.settings import SamplingSettings
 
 START_PENALTIES = (30.0, 10.0, 3.0)  # down which the descents go that chains start from
 START_ITERATIONS = 5  # at each of them
@@ -45,15 +50,20 @@ def mean_laws(chains: list[Draws]) -> Laws:
 
 @dataclass
 class Sampler:
-    """Chains of models with so many events, on so many threads."""
+    """Chains of models with ``n_events`` events, side by side on an engine."""
 
     n_events: int
-    concentration: float | None  # None: drawn along
-    informed: bool
-    user_attributes: Floats
-    item_attributes: Floats
-    n_threads: int
+    beforehand: Beforehand
+    engine: Engine
     show: bool | None  # a progress bar
+
+    @classmethod
+    def of(cls, settings: SamplingSettings, of_users: Attributes, of_items: Attributes) -> Sampler:
+        """The one that these settings ask for."""
+        attributes = of_users.standard(), of_items.standard()
+        fixed = None if settings.concentration == "auto" else float(settings.concentration)
+        beforehand = Beforehand(fixed, settings.informed, *attributes)
+        return cls(settings.n_events, beforehand, checked_engine(settings), settings.verbose)
 
     def sample(
         self,
@@ -70,7 +80,7 @@ class Sampler:
 
         def sweeps(k: int) -> Iterator[int]:
             draws = found[k]
-            chain = self._start(observations, rngs[k])
+            chain = self.start(observations, rngs[k])
             for sweep in range(n_warmup + n_draws):
                 chain.sweep()
                 drawn = sweep - n_warmup
@@ -81,51 +91,46 @@ class Sampler:
                         draws.pmf.append(chain.pmf.copy())
                         draws.codes.append(pack(chain.indicators > 0.5)[:, 0])
                         draws.precision.append(chain.precision.copy())
-                        draws.laws.append(chain.laws)
+                        draws.laws.append(chain.priors.laws)
                 yield sweep + 1
 
         chains = [sweeps(k) for k in range(len(rngs))]
-        run_together("sweeps", chains, n_warmup + n_draws, self.n_threads, self.show)
+        run_together("sweeps", chains, n_warmup + n_draws, self.engine.n_threads, self.show)
         return found
 
     def weigh(
         self, observations: Observations, chains: list[Draws], bits: list[list[Bits]]
     ) -> tuple[Weighed, Floats]:
         """PMFs over the events of all these chains, and the covariance of their law."""
-        by_user, n_items = observations.by_user, observations.n_items
+        by_user = observations.by_user
         chances = np.hstack([np.mean(drawn, axis=0) for drawn in bits])
         theta = np.hstack([np.mean(chain.pmf, axis=0) for chain in chains]) / len(chains)
         variance = np.mean([1.0 / tau for chain in chains for tau in chain.precision], axis=0)
-        rated, Z = by_user.rated, np.ones((len(theta), 1))
-        if self.informed:
-            Z = features(incidence(by_user, n_items), chances, self.user_attributes)
-        joint = Joint(by_user, chances, self.n_threads, self.show)
-        return joint.learn(theta, 1.0 / variance, lambda now: pmf_centres(Z, now, rated))
+        Z = self.beforehand.user_features(observations)(chances)
 
-    def _start(self, observations: Observations, rng: np.random.Generator) -> Chain:
-        descent = random_start(observations, self.n_events, rng)
+        def centres(now: Floats) -> Floats:
+            return regressed_centres(Z, now, by_user.rated)
+
+        joint = Joint(by_user, chances, self.engine, self.show)
+        return joint.learn(theta, 1.0 / variance, centres)
+
+    def start(self, observations: Observations, rng: np.random.Generator) -> Chain:
+        """A chain where a descent ends, down ever weaker penalties."""
+        descent, engine = (
+            random_start(observations, self.n_events, rng),
+            self.engine.with_threads(1),
+        )
         for penalty in START_PENALTIES:
-            engine = CPU(START_SOLVER, Pairwise(), 0.0, penalty)
+            steps = HalfSteps.on(engine, START_SOLVER, Pairwise(), 0.0, penalty)
             descent = descend(
                 descent,
                 observations,
-                engine,
+                steps,
                 prior="mean",
                 n_iter=START_ITERATIONS,
                 tol=0.0,
                 rng=rng,
-                on_iteration=lambda now: None,
             )
         bits = unpack(descent.codes[:, None], self.n_events).astype(np.float64)
-        pmf = spread(descent.pmf)
-        return Chain(
-            observations,
-            engine,
-            pmf,
-            bits,
-            self.concentration,
-            self.informed,
-            rng,
-            self.user_attributes,
-            self.item_attributes,
-        )
+        priors = Priors.of(self.beforehand, observations, self.n_events)
+        return Chain(observations, engine, priors, spread(descent.pmf), bits, rng)

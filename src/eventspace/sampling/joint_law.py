@@ -12,18 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from eventspace._base.progress import bar
 from eventspace._base.threads import one_blas_thread, run_together
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
-from eventspace.engines.gram import normal_equations
+from eventspace.engines.protocol import Engine
 from eventspace.pmf import Pairwise
-from eventspace.sampling.chain import NOISE_SHAPE
 from eventspace.sampling.draw_pmfs import TINY
+from eventspace.sampling.priors.noise import SHAPE, NoisePrior
 
 MOST_EVENTS = 256  # of chains that are weighed together: each user's are a matrix to invert
 LEAST_USERS = 4  # for each of these events, or their law cannot be learnt
@@ -34,6 +36,7 @@ MOST_PRECISION = 1e6  # of the noise: what is left open beside it is none
 NEAREST = Pairwise(1e-4)  # of a mean square: predictions may be a hundredth away
 BLOCKS = 64  # of users, one after the other in each, whatever the number of threads
 AT_A_TIME = 8  # users, whose quadratics are held
+TITLE = "users weigh all events"  # of the progress bar
 
 
 def together(n_chains: int, n_events: int, by_user: Entries) -> int:
@@ -63,13 +66,38 @@ class Expected(NamedTuple):
     variance: Floats  # of each user's predictions, mean over the items
 
 
+@dataclass(frozen=True)
+class ExpectTheta:
+    """A step of an engine: the normal laws of some users' theta, given their ratings."""
+
+    A: Floats  # the inverse of the covariance beforehand
+    square: Floats  # events x events: the mean of psi psi' over the items
+
+    def __call__(
+        self, Q: Any, r: Any, e: Any, rated: Any, doubt: Any, tau: Any, b: Any, *found: Any
+    ) -> Floats:
+        """Write means, expected squared errors and variances; give the sum of the covariances."""
+        (theta, error, variance), diagonal = found, np.arange(len(self.A))
+        Q[:, diagonal, diagonal] += doubt
+        V = np.linalg.inv(tau[:, None, None] * Q + self.A)
+        theta[:] = m = np.einsum("ude,ue->ud", V, tau[:, None] * r + b)
+        error[:] = (
+            e
+            - 2 * np.einsum("ud,ud->u", r, m)
+            + np.einsum("ud,ude,ue->u", m, Q, m)
+            + np.einsum("ude,ude->u", Q, V)
+        )
+        variance[:] = np.einsum("ude,de->u", V, self.square)
+        return np.asarray(V[rated].sum(axis=0))
+
+
 @dataclass
 class Joint:
     """Some users' ratings, and the events of several chains."""
 
     by_user: Entries
     indicators: Floats  # items x events: the chance of each bit
-    n_threads: int
+    engine: Engine
     show: bool | None  # a progress bar
     _doubt: Floats = field(init=False)  # users x events: what a bit's variance adds to the squares
 
@@ -77,7 +105,8 @@ class Joint:
         by_user, psi = self.by_user, self.indicators
         self._counts = by_user.sizes.astype(np.float64)
         self._rated = self._counts > 0
-        weight = by_user.weight if by_user.weight.size else np.ones(by_user.index.size)
+        weight = by_user.weight if by_user.weight.size else np.ones(by_user.index.size, np.float32)
+        self._entries = by_user._replace(weight=weight)
         shape = len(self._counts), len(psi)
         weights = sparse.csr_array((weight, by_user.index, by_user.ptr), shape=shape)
         doubt = psi * (1 - psi)
@@ -89,95 +118,59 @@ class Joint:
         self, theta: Floats, precision: Floats, centres: Callable[[Floats], Floats]
     ) -> tuple[Weighed, Floats]:
         """PMFs, and the covariance of their law; ``centres`` says where theta is expected."""
-        with one_blas_thread():
-            return self._learn(theta, precision, centres)
-
-    def _learn(
-        self, theta: Floats, precision: Floats, centres: Callable[[Floats], Floats]
-    ) -> tuple[Weighed, Floats]:
         n_events = theta.shape[1]
         left_open = IMAGINED / n_events * np.eye(n_events)
         squares = left_open
-        rate = NOISE_SHAPE / float(precision[self._rated].mean())
-        for _ in range(STEPS):
-            expected = centres(theta)
-            apart = (theta - expected)[self._rated]
-            covariance = (apart.T @ apart + squares) / len(apart)
-            found = self.expect(covariance, expected, precision)
-            theta, squares = found.theta, found.covariance + left_open
-            precision = self._precision(found.error, rate)
-            rate = NOISE_SHAPE / float(precision[self._rated].mean())
+        with one_blas_thread(), bar(TITLE, STEPS, self.show) as update:
+            for step in range(STEPS):
+                law = NoisePrior.around(precision[self._rated])
+                expected = centres(theta)
+                apart = (theta - expected)[self._rated]
+                covariance = (apart.T @ apart + squares) / len(apart)
+                found = self.expect(covariance, expected, precision)
+                theta, squares = found.theta, found.covariance + left_open
+                precision = self._precision(found.error, law)
+                update(step + 1, "")
         return Weighed(self.nearest(theta), precision, found.variance), covariance
 
-    def settle(self, covariance: Floats, centres: Floats, rate: float) -> Weighed:
-        """PMFs and noise of users whose law is known."""
-        precision = np.full(len(centres), NOISE_SHAPE / rate)
-        for _ in range(STEPS):
-            found = self.expect(covariance, centres, precision)
-            precision = self._precision(found.error, rate)
+    def settle(self, covariance: Floats, centres: Floats, law: NoisePrior) -> Weighed:
+        """PMFs and noise of users whose laws are known."""
+        precision = np.full(len(centres), law.mean)
+        with one_blas_thread(), bar(TITLE, STEPS, self.show) as update:
+            for step in range(STEPS):
+                found = self.expect(covariance, centres, precision)
+                precision = self._precision(found.error, law)
+                update(step + 1, "")
         return Weighed(self.nearest(found.theta), precision, found.variance)
 
-    def _precision(self, error: Floats, rate: float) -> Floats:
+    def _precision(self, error: Floats, law: NoisePrior) -> Floats:
         """The mean of each user's Gamma law, given the squared error."""
-        precision = (NOISE_SHAPE + self._counts / 2) / (rate + np.maximum(error, 0.0) / 2)
+        precision = (SHAPE + self._counts / 2) / (law.rate + np.maximum(error, 0.0) / 2)
         return np.minimum(precision, MOST_PRECISION)
 
     def expect(self, covariance: Floats, centres: Floats, precision: Floats) -> Expected:
         """The mean of theta of each user, given the ratings, and what follows from its law."""
-        A = np.linalg.inv(covariance)
-        b = centres @ A
-        n_events, by_user = len(A), self.by_user
-        theta, diagonal = np.empty_like(centres), np.arange(n_events)
+        A = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+        theta = np.empty_like(centres)
         error, variance = np.empty(len(centres)), np.empty(len(centres))
-        sums = [np.zeros_like(A) for _ in range(BLOCKS)]
-
-        def block(k: int, users: slice) -> Iterator[int]:
-            gram = np.empty((AT_A_TIME, n_events, n_events))
-            linear, energy = np.empty((AT_A_TIME, n_events)), np.empty(AT_A_TIME)
-            for first in range(users.start, users.stop, AT_A_TIME):
-                rows = slice(first, min(first + AT_A_TIME, users.stop))
-                n = rows.stop - rows.start
-                Q, r, e = gram[:n], linear[:n], energy[:n]
-                ptr = by_user.ptr[first : rows.stop + 1]
-                normal_equations(
-                    ptr, by_user.index, by_user.value, by_user.weight, self.indicators, Q, r, e
-                )
-                Q[:, diagonal, diagonal] += self._doubt[rows]
-                tau = precision[rows]
-                V = np.linalg.inv(tau[:, None, None] * Q + A)
-                m = np.einsum("ude,ue->ud", V, tau[:, None] * r + b[rows])
-                theta[rows] = m
-                sums[k] += V[self._rated[rows]].sum(axis=0)
-                error[rows] = (
-                    e
-                    - 2 * np.einsum("ud,ud->u", r, m)
-                    + np.einsum("ud,ude,ue->u", m, Q, m)
-                    + np.einsum("ude,ude->u", Q, V)
-                )
-                variance[rows] = np.einsum("ude,de->u", V, self._square)
-                yield rows.stop - users.start
-
-        self._run(block, len(centres))
-        return Expected(theta, np.sum(sums, axis=0), error, variance)
+        rows = (self._rated, self._doubt, precision, centres @ A, theta, error, variance)
+        step = ExpectTheta(A, self._square)
+        total = self.engine.run(step, self._entries, self.indicators, *rows, at_a_time=AT_A_TIME)
+        return Expected(theta, total, error, variance)
 
     def nearest(self, theta: Floats) -> Floats:
         """The PMFs whose predictions are nearest to those of theta, kept within 0 and 1."""
         pmf, psi = np.maximum(theta, TINY), self.indicators
         pmf /= pmf.sum(axis=1, keepdims=True)
 
-        def block(k: int, users: slice) -> Iterator[int]:
+        def block(users: slice) -> Iterator[int]:
             for first in range(users.start, users.stop, AT_A_TIME):
                 rows = slice(first, min(first + AT_A_TIME, users.stop))
                 wanted = np.clip(theta[rows] @ psi.T, 0, 1)
                 NEAREST(self._gram[None], wanted @ psi / len(psi), pmf[rows])
                 yield rows.stop - users.start
 
-        self._run(block, len(theta))
+        ends = np.linspace(0, len(theta), BLOCKS + 1).astype(int).tolist()
+        tasks = [block(slice(*two)) for two in pairwise(ends)]
+        run_together(TITLE, tasks, -(-len(theta) // BLOCKS), self.engine.n_threads, self.show)
         return pmf
-
-    def _run(self, block: Callable[[int, slice], Iterator[int]], n_users: int) -> None:
-        ends = np.linspace(0, n_users, BLOCKS + 1).astype(int).tolist()
-        tasks = [block(k, slice(*ends[k : k + 2])) for k in range(BLOCKS)]
-        run_together(
-            "users weigh all events", tasks, -(-n_users // BLOCKS), self.n_threads, self.show
-        )

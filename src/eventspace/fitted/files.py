@@ -1,34 +1,45 @@
-"""Models to files and back: what of a fitted model goes into :mod:`eventspace.storage.archive`."""
+"""Fits to files and back: what of one goes into :mod:`eventspace.storage.archive`."""
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
 import math
 import os
 import warnings
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from dataclasses import asdict, fields, is_dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import eventspace
 from eventspace import indicators, pmf
+from eventspace._base.codes import WORD
+from eventspace._base.version import __version__
 from eventspace.data.entries import Entries
+from eventspace.data.frames import LIBRARIES
 from eventspace.data.ids import Ids
-from eventspace.data.invariants import ARRAYS, NUMBERS, InvariantError, check_fit
+from eventspace.data.invariants import ARRAYS, NUMBERS, InvariantError, check_fit, check_number
 from eventspace.data.observations import checked_observations
 from eventspace.data.scale import Scale
+from eventspace.fitted.fit import DescentFit, EnsembleFit, Fit, PosteriorFit
+from eventspace.fitting import restarts
+from eventspace.fitting import settings as descents
+from eventspace.fitting.restarts import EnsembleSettings
+from eventspace.fitting.settings import DescentSettings
+from eventspace.sampling import settings as chains
+from eventspace.sampling.settings import SamplingSettings
 from eventspace.storage import archive
 
-Model = TypeVar("Model")
-
-KINDS = ("KolmogorovEnsemble", "KolmogorovModel", "KolmogorovPosterior")
+# What a file calls a model, after the estimator that learns it
+KINDS: dict[str, tuple[type[Fit], type[Any]]] = {
+    DescentFit.estimator: (DescentFit, DescentSettings),
+    EnsembleFit.estimator: (EnsembleFit, EnsembleSettings),
+    PosteriorFit.estimator: (PosteriorFit, SamplingSettings),
+}
 HEADER_KEYS = ("format", "version", "model", "written_by", "parameters", "scale", "library")
-LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf")
-ID_ARRAYS = ("user_ids", "item_ids")
 SWITCHES = ("verbose", "warm_start")
+UNKNOWN = ("held_out_error",)  # NaN where it is not known, and null in a file
 
 # The most that a file may ask of what is done after it is opened: new users and items are solved
 # for with its settings.
@@ -50,82 +61,87 @@ _SOLVERS = {
 }
 
 
-def save_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write parameters, fitted arrays, ids, scale and observations."""
-    check_fitted(model)
-    seen = model.observations_
+def save_fit(fit: Fit, settings: Any, path: str | os.PathLike[str]) -> None:
+    """Write settings, arrays, ids, scale and observations."""
+    check_parts(fit)
+    seen = fit.observations
     header = {
-        "model": type(model).__name__,
-        "written_by": eventspace.__version__,
-        "parameters": {name: _plain(value) for name, value in model.get_params().items()},
+        "model": fit.estimator,
+        "written_by": __version__,
+        "parameters": {name: _plain(value) for name, value in vars(settings).items()},
         "scale": list(seen.scale),
         "library": seen.library,
-        **_numbers(model),
+        **_numbers(fit),
     }
-    arrays = _arrays(model)
+    arrays = _arrays(fit)
     arrays |= {"user_ids": seen.user_ids.values, "item_ids": seen.item_ids.values}
     arrays |= {f"by_user_{name}": array for name, array in seen.by_user._asdict().items()}
-    model._check_parameters()  # what could not be read again is not written
+    _check_settings(settings, fit)  # what could not be read again is not written
     _parameters(header["parameters"], [])
     archive.write(path, header, arrays)
 
 
-def check_fitted(model: Any) -> None:
-    """Refuse a fitted model of ours whose parts do not go together, as one from a pickle may be."""
-    seen = model.observations_
-    check_fit(_arrays(model), _numbers(model), seen.n_users, seen.n_items)
+def check_parts(fit: Fit) -> None:
+    """Refuse a fit whose parts do not go together, as one from a pickle may be."""
+    seen = fit.observations
+    check_fit(_arrays(fit), _numbers(fit), seen.n_users, seen.n_items)
     if not seen.n_observed:
         raise InvariantError("nothing is observed")
 
 
-def _arrays(model: Any) -> dict[str, Any]:
-    """The arrays of a fit, by the names that they have in a file."""
-    return {name.rstrip("_"): getattr(model, name) for name in model._SAVED_ARRAYS}
+def _check_settings(settings: Any, fit: Fit) -> None:
+    """Models that were made of given parts may have more events than a solve has."""
+    if isinstance(settings, DescentSettings):
+        descents.check_settings(settings, max(WORD, fit.n_events))
+    elif isinstance(settings, EnsembleSettings):
+        restarts.check_settings(settings)
+    else:
+        chains.check_settings(settings)
 
 
-def _numbers(model: Any) -> dict[str, Any]:
-    """The numbers of a fit likewise; one that is not known is none."""
-    found = {}
-    for attribute in model._SAVED_NUMBERS:
-        name, value = attribute.rstrip("_"), getattr(model, attribute)
-        found[name] = _or_none(name, value.item() if isinstance(value, np.generic) else value)
-    return found
+def _names(kind: type[Fit], table: Mapping[str, Any]) -> list[str]:
+    """The fields of a fit that are among the arrays, or the numbers, of a file."""
+    return [field.name for field in fields(kind) if field.name in table]
 
 
-def _or_none(name: str, value: Any) -> Any:
-    unknown = isinstance(value, float) and math.isnan(value) and NUMBERS[name].none
-    return None if unknown else value
+def _arrays(fit: Fit) -> dict[str, Any]:
+    return {name: getattr(fit, name) for name in _names(type(fit), ARRAYS)}
 
 
-def load_model(kind: type[Model], path: str | os.PathLike[str]) -> Model:
-    """Read what :func:`save_model` wrote of a model of this kind."""
-    return _loaded(path, {kind.__name__: kind})  # type: ignore[no-any-return]
+def _numbers(fit: Fit) -> dict[str, Any]:
+    found = {name: getattr(fit, name) for name in _names(type(fit), NUMBERS)}
+    if isinstance(fit, DescentFit):
+        found["n_iter"] = fit.n_iter
+    plain = {name: x.item() if isinstance(x, np.generic) else x for name, x in found.items()}
+    return plain | {name: None for name in UNKNOWN if math.isnan(plain.get(name, 0.0))}
 
 
-def load_any(path: str | os.PathLike[str]) -> Any:
-    """Read what :func:`save_model` wrote, of whatever kind it is."""
-    return _loaded(path, {name: getattr(eventspace, name) for name in KINDS})
-
-
-def _loaded(path: str | os.PathLike[str], kinds: Mapping[str, Any]) -> Any:
+def load_fit(path: str | os.PathLike[str], wanted: str | None = None) -> tuple[Fit, Any]:
+    """A fit and its settings, as :func:`save_fit` wrote them, of this kind or of any."""
     with archive.opened(path) as stored:
         name = stored.header.get("model")
-        if name not in list(kinds):
-            held = name if name in KINDS else f"{name!r:.60}, of which this version knows nothing"
-            asked = f", not a {next(iter(kinds))}" if len(kinds) == 1 else ""
+        if name not in list(KINDS) or wanted not in (None, name):
+            held = (
+                name
+                if name in list(KINDS)
+                else f"{name!r:.60}, of which this version knows nothing"
+            )
+            asked = "" if wanted is None else f", not a {wanted}"
             raise archive.StorageError(f"holds a {held}{asked}")
-        kind = kinds[name]
+        kind, settings_of = KINDS[name]
         header = _checked_header(kind, stored.header)
         notes: list[str] = []
         parameters = _parameters(header["parameters"], notes)
-        model = _revived(kind(**parameters), header, _read_arrays(kind, stored))
+        settings = settings_of(**parameters)
+        fit = _revived(kind, header, _read_arrays(kind, stored))
+        _check_settings(settings, fit)
     for note in notes:
-        warnings.warn(f"{path}: {note}", stacklevel=4)
-    return model
+        warnings.warn(f"{path}: {note}", stacklevel=3)
+    return fit, settings
 
 
-def _read_arrays(kind: Any, stored: archive.Stored) -> dict[str, NDArray[Any]]:
-    names = [name.rstrip("_") for name in kind._SAVED_ARRAYS]
+def _read_arrays(kind: type[Fit], stored: archive.Stored) -> dict[str, NDArray[Any]]:
+    names = _names(kind, ARRAYS)
     texts = [name for name in names if ARRAYS[name].dtype == "object"]
     entries = [f"by_user_{name}" for name in Entries._fields]
     arrays = stored.numbers([*(name for name in names if name not in texts), *entries])
@@ -139,9 +155,9 @@ def _read_arrays(kind: Any, stored: archive.Stored) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _checked_header(kind: Any, header: dict[str, Any]) -> dict[str, Any]:
-    """The header, if it has the keys that such a model has, and no others."""
-    numbers = [name.rstrip("_") for name in kind._SAVED_NUMBERS]
+def _checked_header(kind: type[Fit], header: dict[str, Any]) -> dict[str, Any]:
+    """The header, if it has the keys that such a fit has, and no others."""
+    numbers = _names(kind, NUMBERS) + ["n_iter"] * (kind is DescentFit)
     wanted = {*HEADER_KEYS, *numbers}
     if header.keys() != wanted:
         odd = min(header.keys() ^ wanted)
@@ -155,27 +171,28 @@ def _checked_header(kind: Any, header: dict[str, Any]) -> dict[str, Any]:
         raise InvariantError(f"its scale is {scale!r:.60}")
     if header["library"] not in LIBRARIES:
         raise InvariantError(f"its library is {header['library']!r:.60}")
-    return header | {name: _or_none(name, header[name]) for name in numbers}  # version 1 wrote NaN
+    return header
 
 
-def _revived(model: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """The model with what a file says of its fit, all of it checked."""
-    user_ids, item_ids = Ids(arrays["user_ids"]), Ids(arrays["item_ids"])
-    by_user = Entries(*(arrays[f"by_user_{name}"] for name in Entries._fields))
-    saved = {name.rstrip("_"): name for name in (*model._SAVED_ARRAYS, *model._SAVED_NUMBERS)}
-    numbers = {name: header[name] for name in saved if name in NUMBERS}
-    fitted = {name: arrays[name] for name in saved if name in ARRAYS}
-    for name, value in {**fitted, **numbers}.items():
-        setattr(model, saved[name], value)
-    if "held_out_error" in numbers and numbers["held_out_error"] is None:
-        model.held_out_error_ = math.nan
-    model.observations_ = checked_observations(
-        user_ids, item_ids, by_user, _scale(header["scale"]), _library(header["library"])
+def _revived(kind: type[Fit], header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Fit:
+    """The fit that a file describes, all of it checked."""
+    observations = checked_observations(
+        Ids(arrays["user_ids"]),
+        Ids(arrays["item_ids"]),
+        Entries(*(arrays[f"by_user_{name}"] for name in Entries._fields)),
+        _scale(header["scale"]),
+        _library(header["library"]),
     )
-    model.n_features_in_ = len(item_ids)
-    check_fitted(model)
-    model._check_parameters()
-    return model
+    parts: dict[str, Any] = {name: arrays[name] for name in _names(kind, ARRAYS)}
+    parts |= {name: header[name] for name in _names(kind, NUMBERS)}
+    parts |= {name: math.nan for name in UNKNOWN if parts.get(name, 0.0) is None}
+    fit = kind(observations=observations, **parts)
+    check_parts(fit)
+    if isinstance(fit, DescentFit):
+        check_number("n_iter", header["n_iter"])
+        if header["n_iter"] != fit.n_iter:
+            raise InvariantError(f"n_iter is {header['n_iter']}, but history has {fit.n_iter:,}")
+    return fit
 
 
 def _scale(written: list[float]) -> Scale:
@@ -192,8 +209,8 @@ def _library(written: str) -> str:
 
 def _plain(value: Any) -> Any:
     """A parameter as JSON holds it: a solver by its name and settings, a generator not at all."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        settings = {name: _plain(part) for name, part in dataclasses.asdict(value).items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        settings = {name: _plain(part) for name, part in asdict(value).items()}
         return {"solver": type(value).__name__, **settings}
     if isinstance(value, np.generic):
         return value.item()

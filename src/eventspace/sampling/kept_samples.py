@@ -9,8 +9,8 @@ import numpy as np
 from eventspace._base.codes import unpack
 from eventspace._base.types import Bits, Floats
 from eventspace.data.observations import Observations
+from eventspace.sampling.joint_law import together
 from eventspace.sampling.sampler import Draws, Sampler
-from eventspace.sampling.weighing import together
 
 
 class Kept(NamedTuple):

@@ -1,0 +1,74 @@
+"""What an engine does, and what it is given.
+
+All learning here is the same work: for each row k of a table, with f_t the row of ``factors`` that
+entry t points to, form the quadratic of its least squares,
+
+    x'Gx - 2h'x + e,   G = sum_t w_t f_t f_t',   h = sum_t w_t p_t f_t,   e = sum_t w_t p_t^2,
+
+and do something with it: solve it, or draw from it. For items the factors are PMFs (S_i, v_i), for
+users they are indicators (Q_u, r_u). What is done is a step: a value with a few numbers, which is
+called with the quadratics of some rows and with the same rows of some arrays. It changes these in
+place and nothing else, so that rows can be taken in any order, anywhere, and again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.types import Bits, Floats
+from eventspace.data.entries import Entries
+
+
+class Product(NamedTuple):
+    """A full table that is never held: row k has the values ``right @ left[k]``."""
+
+    left: Floats  # rows x factors
+    right: Floats  # columns x factors
+    energy: Floats  # of each row: the sum of squares of its values
+
+    @property
+    def rated(self) -> Bits:
+        """Which rows have any entries: all."""
+        return np.ones(len(self.left), dtype=np.bool_)
+
+
+Table = Entries | Product
+
+
+class Step(Protocol):
+    """What is done with the quadratics of some rows, given the same rows of some arrays."""
+
+    def __call__(self, G: Floats, h: Floats, e: Floats, /, *rows: Any) -> Floats | None:
+        """Change the rows in place. G, h and e may be overwritten.
+
+        G has one matrix a row, or a single one if all rows share it. What is returned is summed.
+        """
+
+
+class Engine(Protocol):
+    """A machine."""
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of this process that it uses, and that others may use meanwhile."""
+
+    def with_threads(self, n_threads: int) -> Self:
+        """The same machine, with another number of threads: one for each of several tasks."""
+
+    def run(
+        self,
+        step: Step,
+        table: Table,
+        factors: Floats,
+        *rows: NDArray[Any],
+        at_a_time: int | None = None,
+    ) -> Any:
+        """Do the step for every row of a table; gives the sum of what the step returns.
+
+        The arrays ``rows`` have a row for each of the table's. ``at_a_time`` is the number of
+        quadratics that are held and handed over at once, where these are large. Neither the result
+        nor the order of the sum depends on the number of threads.
+        """

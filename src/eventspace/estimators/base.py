@@ -1,0 +1,140 @@
+"""What estimators have in common: they learn a fitted model, hold it, and answer as it does."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Callable
+from dataclasses import fields
+from functools import wraps
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eventspace._base.types import Codes, Floats
+from eventspace.data.observations import Observations
+from eventspace.fitted import FittedModel, load
+from eventspace.fitted.prediction import Predictor
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F")
+
+
+def answered(method: Callable[Concatenate[F, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """A method of fitted models as one of the estimators that hold them."""
+
+    @wraps(method)
+    def answer(self: Any, /, *arguments: P.args, **options: P.kwargs) -> R:
+        found: R = getattr(self._asked(), method.__name__)(*arguments, **options)
+        return found
+
+    return answer
+
+
+class Holder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator whose ``fitted_`` is what it has learnt, and predicts.
+
+    Whatever that knows is an attribute with an underscore: ``pmf_`` is ``fitted_.pmf``.
+    """
+
+    fitted_: Any
+    observations_: Observations
+    pmf_: Floats
+    indicators_: NDArray[Any]
+    pmf_mean_: Floats
+    indicator_mean_: Floats
+
+    predict = answered(Predictor.predict)
+    transform = answered(Predictor.transform)
+    inverse_transform = answered(Predictor.inverse_transform)
+    recommend = answered(Predictor.recommend)
+    score = answered(Predictor.score)
+
+    def _asked(self) -> Any:
+        """What was learnt, ready to answer."""
+        check_is_fitted(self)
+        return self.fitted_
+
+    def __getattr__(self, name: str) -> Any:
+        if name.endswith("_") and not name.startswith("_") and name != "fitted_":
+            return getattr(self.fitted_, name[:-1])
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many items there are."""
+        return self.observations_.n_items
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+class Estimator(Holder):
+    """An estimator of Kolmogorov models, which answers all that a fitted one does."""
+
+    codes_: Codes
+    error_: float
+    _learnt_with: ClassVar[type[Any] | None] = None  # the class of its settings, where it has one
+
+    def _settings(self) -> Any:
+        """The parameters as they are now."""
+        assert self._learnt_with is not None
+        names = [field.name for field in fields(self._learnt_with)]
+        return self._learnt_with(**{name: getattr(self, name) for name in names})
+
+    def _asked(self) -> Any:
+        """What was learnt; parameters that were set since then hold for what is new and saved."""
+        fitted = super()._asked()
+        if self._learnt_with is not None:
+            fitted.settings = self._settings()
+        return fitted
+
+    event = answered(FittedModel.event)
+    query = answered(FittedModel.query)
+    order = answered(FittedModel.order)
+    events = answered(FittedModel.events)
+    explain = answered(FittedModel.explain)
+    summary = answered(FittedModel.summary)
+    save = answered(FittedModel.save)
+
+    def fold_in(self, X: Any, **attributes: Any) -> Self:
+        """Add the new users and the new items of a table, without touching the rest.
+
+        See :meth:`eventspace.fitted.FittedModel.fold_in`, which gives a new model instead.
+        """
+        self.fitted_ = self._asked().fold_in(X, **attributes)
+        return self
+
+    @classmethod
+    def holding(cls, fitted: FittedModel) -> Self:
+        """An estimator with the settings of a fitted model, which it holds."""
+        estimator = cls(**vars(fitted.settings))
+        estimator.fitted_ = fitted
+        return estimator
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that :meth:`save` wrote."""
+        return cls.holding(load(path, cls.__name__))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The names of the columns of :meth:`transform`."""
+        check_is_fitted(self)
+        return np.array([f"event{d}" for d in range(self.pmf_.shape[1])], dtype=object)
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)
+        return f"{text}  # fitted: {self.observations_!r}" if hasattr(self, "fitted_") else text
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        shown: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in shown and hasattr(self, "fitted_"):
+            shown["text/html"] += f"<pre>{html.escape(self.summary())}</pre>"
+        return shown

@@ -1,0 +1,280 @@
+"""A fitted average: samples of a model as one, with what only many of them can say."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.checks import check_choice, check_share, check_whole
+from eventspace._base.codes import WORD, pack
+from eventspace._base.errors import UserError
+from eventspace._base.foreign import is_a
+from eventspace._base.threads import run_together
+from eventspace._base.types import Bits, Floats
+from eventspace.data.entries import Entries
+from eventspace.data.factors import dot_products, squared_error
+from eventspace.data.frames import DataFrame, data_frame
+from eventspace.data.observations import Observations
+from eventspace.data.pairs import read_pairs
+from eventspace.fitted.fit import AverageFit, DescentFit, heaviest_first
+from eventspace.fitted.model import FittedModel
+from eventspace.fitted.prediction import UNITS, UNKNOWN, Unit, Unknown
+from eventspace.fitting import compression
+from eventspace.fitting.half_steps import PmfStep, new_pmfs
+from eventspace.fitting.settings import DescentSettings, checked_engine, checked_threads
+from eventspace.pmf import Pairwise
+from eventspace.rules.evidence import Evidence, held_out_evidence, liked_from
+from eventspace.rules.of_averages import SORTS, AverageMiner
+
+T = TypeVar("T")
+
+
+class FittedAverage(FittedModel):
+    """The mean of many models: itself one, with the events of all.
+
+    Every prediction, event and explanation of a single model holds for it, word by word. But its
+    events are hundreds: to read one, or an explanation, :meth:`to_model` with few is better.
+    """
+
+    fit: AverageFit  # type: ignore[assignment]
+    settings: Any
+
+    def samples(self) -> Iterator[tuple[Floats, Bits]]:
+        """Each sample: its PMFs, users x events, and its indicators, items x events."""
+        fit = self.fit
+        for events in fit.sample_events:
+            yield fit.pmf[:, events] * fit.n_samples, fit.indicators[:, events]
+
+    # how sure it is
+
+    def predict_interval(
+        self,
+        X: Any,
+        level: float = 0.9,
+        *,
+        unit: Unit = "probability",
+        unknown: Unknown = "error",
+    ) -> DataFrame:
+        """Where an observation will lie: a DataFrame with a row a pair.
+
+        ``mean``, ``std`` of the mean's posterior, and ``low`` and ``high``, between which a new
+        value lies with probability ``level``: the posterior's spread and the user's own noise
+        taken together, as a normal law cut off at the ends of the scale. For an unknown id the
+        spread is that of the population. For values that are yes or no such an interval says
+        little: there the mean is what counts. ``X`` holds pairs, as in :meth:`predict`; of a pandas
+        DataFrame the index is kept.
+        """
+        from scipy.special import ndtri
+
+        check_share("level", level)
+        check_choice("unit", unit, UNITS)
+        check_choice("unknown", unknown, UNKNOWN)
+        known, noise = self.observations, self.fit.noise
+        pairs = read_pairs(X, known)
+        if pairs is None:
+            raise UserError(
+                "An interval is for pairs: a tuple (users, items) of two columns, or a DataFrame "
+                "with a column of each. tuple(zip(*data)) makes columns of a list of pairs."
+            )
+        users, items = self.positions(pairs.users, pairs.items, unknown)
+        mean, std = self.moments(users, items)
+        own = np.append(noise, np.sqrt(np.mean(np.square(noise))))[users]
+        half = float(ndtri(0.5 + level / 2)) * np.hypot(std, own)
+        columns = {
+            "mean": mean,
+            "std": std,
+            "low": np.clip(mean - half, 0, 1),
+            "high": np.clip(mean + half, 0, 1),
+        }
+        if unit == "original":
+            columns = {name: known.from_unit(p) for name, p in columns.items()}
+            columns["std"] = std * (known.scale[1] - known.scale[0])
+        table = data_frame(columns, known.library)
+        if is_a(X, "pandas.DataFrame") and known.library == "pandas":
+            table.index = X.index
+        return table
+
+    def moments(self, users: NDArray[Any], items: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of theta_u . psi_i.
+
+        The variance is that of single draws: a sample of several, whose indicators are drawn apart,
+        varies so many times less; to it comes what is not seen between samples. For -1 the mean is
+        that of the population, over which the deviation goes as well; likewise for items of which
+        the samples say nothing.
+        """
+        fit = self.fit
+        total, square = np.zeros(len(users)), np.zeros(len(users))
+        who, u = np.unique(users, return_inverse=True)
+        what, i = np.unique(items, return_inverse=True)
+        pmf = fit.pmf[who] * fit.n_samples
+        if who.size and who[0] < 0:
+            pmf[0] = fit.pmf_mean * fit.n_samples
+        anyone, anything = users < 0, (items < 0) | fit.unsaid[items]
+        rated_users, rated_items = fit.observations.by_user.rated, fit.observations.by_item.rated
+        for events in fit.sample_events:
+            theta, psi = pmf[:, events], self.indicators_or_mean(events, what)
+            p = dot_products(theta, psi, u, i)
+            total += p
+            if not (anyone.any() or anything.any()):
+                square += p * p
+                continue
+            P = mean_square(fit.pmf[rated_users, events] * fit.n_samples)
+            S = mean_square(fit.indicators[rated_items, events])
+            of_anyone = np.einsum("id,id->i", psi @ P, psi)[i]
+            of_anything = np.einsum("ud,ud->u", theta @ S, theta)[u]
+            both = np.where(anything, np.sum(P * S), of_anyone)
+            square += np.where(anyone, both, np.where(anything, of_anything, p * p))
+        mean = total / fit.n_samples
+        variance = np.maximum(square / fit.n_samples - mean * mean, 0.0)
+        variance[~(anyone | anything)] *= fit.n_together
+        variance += np.append(fit.left_open, fit.left_open[rated_users].mean())[users]
+        return mean, np.sqrt(variance)
+
+    # what it takes in
+
+    def transform(self, X: Any) -> Floats:
+        """The PMF of each user of a table, taken as new: one convex solve a row and a sample.
+
+        Gives rows x events, the events of all samples; the items must be the model's own.
+        """
+        by_user = self.aligned(X).by_user
+        solve = partial(self.new_pmfs, by_user)
+        return np.hstack(self.in_each_sample("new users", solve)) / self.fit.n_samples
+
+    def new_pmfs(self, by_user: Entries, k: int, pmf: Floats, bits: Bits) -> Floats:
+        """(Q1) for new users in a sample, around the mean of its PMFs."""
+        mean = pmf[self.observations.by_user.rated].mean(axis=0)
+        engine = checked_engine(self.settings).with_threads(1)
+        step = PmfStep(engine, Pairwise(), self.fit.pmf_penalty)
+        return new_pmfs(step, by_user, pack(bits)[:, 0], mean).pmf
+
+    def in_each_sample(self, title: str, work: Callable[[int, Floats, Bits], T]) -> list[T]:
+        """What is done in each sample, several at a time."""
+        found: dict[int, T] = {}
+
+        def task(k: int, pmf: Floats, bits: Bits) -> Iterator[int]:
+            found[k] = work(k, pmf, bits)
+            yield 1
+
+        tasks = [task(k, *sample) for k, sample in enumerate(self.samples())]
+        run_together(title, tasks, 1, checked_threads(self.settings), self.settings.verbose)
+        return [found[k] for k in range(len(tasks))]
+
+    def new_generators(self, merged: Observations) -> list[np.random.Generator]:
+        """One for each sample, and others the next time that somebody is new."""
+        seeds = [self.fit.seed, merged.n_users, merged.n_items]
+        return np.random.default_rng(seeds).spawn(self.fit.n_samples)
+
+    # one model of it
+
+    def to_model(self, n_events: int | None = None) -> FittedModel:
+        """One model to hold and to read: with all the events, or compressed to ``n_events``.
+
+        None gives the average itself as a model, its events numbered by mass. It predicts, proves
+        and explains; it takes in nobody new. A number, at most 64, gives a model that was fitted to
+        the average's predictions; its ``loss`` says how far it is from them. Either way an item
+        without ratings has the mean indicator of the others.
+        """
+        fit, order = self.fit, heaviest_first(self.fit)
+        if n_events is None:
+            parts = DescentFit.of_parts(
+                fit.observations, fit.pmf[:, order], fit.indicators[:, order]
+            )
+            return FittedModel(parts, DescentSettings(fit.n_events))
+        check_whole("n_events", n_events, 1, WORD)
+        settings = DescentSettings(
+            n_events,
+            pmf_penalty=fit.pmf_penalty,  # for those who are folded in
+            indicator_solver=compression.SOLVER,
+            n_jobs=self.settings.n_jobs,
+            verbose=self.settings.verbose,
+        )
+        rng = np.random.default_rng([fit.seed, n_events])
+        descent = compression.compress(self, n_events, rng)
+        small = FittedModel(DescentFit.of(fit.observations, descent), settings)
+        pairs = rng.integers(
+            0, (fit.observations.n_users, fit.observations.n_items), (compression.COMPARED, 2)
+        ).T
+        apart = small.predict_positions(*pairs) - self.predict_positions(*pairs)
+        small.fit = replace(
+            small.fit,
+            error=squared_error(fit.observations, small.fit.pmf, small.fit.indicators),
+            loss=float(np.sqrt(np.mean(np.square(apart)))),
+        )
+        return small
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        *,
+        n_events: int = 16,
+        title: str | None = None,
+        tags: Any = None,
+        users: Any = None,
+        restarts: int = 0,
+    ) -> Path:
+        """Write the page of :meth:`to_model` with ``n_events``: all of them are too many to read.
+
+        ``X`` and the other options are those of :meth:`FittedModel.report`; the page tells how far
+        the model's predictions are from those of the average.
+        """
+        model = self.to_model(n_events)
+        return model.report(path, X, title=title, tags=tags, users=users, restarts=restarts)
+
+    def rules(  # type: ignore[override]
+        self,
+        X: Any = None,
+        *,
+        item: Any = None,
+        top: int | None = 100,
+        sort: str = "surprise",
+        min_probability: float = 0.5,
+        min_evidence: int = 1,
+        like: float | None = None,
+    ) -> DataFrame:
+        """Rules "whoever likes if_item likes then_item" with the probability that they hold.
+
+        A DataFrame as that of :meth:`FittedModel.rules`, with ``probability``, the part of the
+        draws in which the one set lies inside the other, at least ``min_probability``, in place of
+        kind and stability; the surprise is multiplied by it. The other options are as there.
+        """
+        check_whole("top", 1 if top is None else top, 1)
+        check_choice("sort", sort, SORTS)
+        check_share("min_probability", min_probability)
+        check_whole("min_evidence", min_evidence, 1)
+        seen = self.observations
+        threshold = liked_from(seen, like)
+        miner = AverageMiner(
+            self.space,
+            Evidence(seen, threshold),
+            restarts=[
+                pack(drawn)
+                for _, bits in self.samples()
+                for drawn in np.split(bits, self.fit.n_together, axis=1)
+            ],
+            sort=sort,
+            min_evidence=min_evidence,
+            min_support=0.0,
+            min_confidence=min_probability,
+            fold=False,
+        )
+        given = None if X is None else held_out_evidence(X, seen, threshold)
+        return miner.table(item, top, given, self.settings.verbose)
+
+    def iter_rules(self, *arguments: Any, **options: Any) -> Any:
+        """Of an average all rules are found at once: :meth:`rules` with ``top=None``."""
+        raise UserError("An average has no stream of rules: rules(top=None) gives them all.")
+
+
+def mean_square(rows: NDArray[Any]) -> Floats:
+    """The mean of x x' over the rows x."""
+    x = rows.astype(np.float64)
+    return np.asarray(x.T @ x / len(x))

@@ -1,0 +1,229 @@
+"""A fit: the frozen record of what was learnt, and where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.codes import pack, unpack
+from eventspace._base.types import Bits, Codes, Floats, Positions
+from eventspace.data.attributes import Attributes
+from eventspace.data.factors import squared_error
+from eventspace.data.observations import Observations
+from eventspace.fitting.descent import Descent, population_centre
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """PMFs of users, sets of items, and the observations that they were learnt from."""
+
+    observations: Observations  # ids, scale, and the ratings in both orders
+    pmf: Floats  # theta: users x events
+    codes: Codes  # psi, packed 64 events a word: items x words
+    error: float  # the (weighted) squared error over the observed entries
+
+    estimator: ClassVar[str]  # the name of what learns such fits
+
+    @property
+    def n_events(self) -> int:
+        """D."""
+        return int(self.pmf.shape[1])
+
+    @cached_property
+    def indicators(self) -> Bits:
+        """psi: items x events, whether the item comes true in the event."""
+        return unpack(self.codes, self.n_events)
+
+    @cached_property
+    def pmf_mean(self) -> Floats:
+        """The mean PMF of the users with ratings: the population's."""
+        return np.asarray(self.pmf[self.observations.by_user.rated].mean(axis=0))
+
+    @cached_property
+    def indicator_mean(self) -> Floats:
+        """The mean indicator of the rated items: what part of them comes true in each event."""
+        return np.asarray(self.indicators[self.observations.by_item.rated].mean(axis=0))
+
+    @cached_property
+    def unsaid(self) -> Bits:
+        """The items of which the fit says nothing, so that the mean indicator stands in."""
+        return np.asarray(~self.observations.by_item.rated)
+
+
+@dataclass(frozen=True, eq=False)
+class DescentFit(Fit):
+    """One probability space, from a descent to the data, or to what an average says of them.
+
+    One side of it, or both, may have been given.
+    """
+
+    history: Floats  # the cost after each iteration
+    proved: Bits  # of items: whether the last solve was proved optimal
+    gap: Floats  # of users: the duality gap of the last solve; infinite where there was none
+    converged: bool  # whether the cost stood still before the iterations were done
+    interrupted: bool  # whether Ctrl-C ended the descent
+    given: str | None  # the side that was given: "pmf" or "indicators"
+    loss: float | None  # RMS from the average's predictions, of a fit that is compressed from one
+
+    estimator: ClassVar[str] = "KolmogorovModel"
+
+    @classmethod
+    def of(
+        cls, observations: Observations, descent: Descent, given: str | None = None
+    ) -> DescentFit:
+        """Where a descent has come to; events are numbered by their mass, or as they were given."""
+        rated = observations.by_user.rated
+        mass = population_centre(descent.pmf, rated, "mean")
+        if given != "pmf":
+            descent.pmf[~rated] = mass
+        order = np.argsort(-mass, kind="stable") if given is None else np.arange(len(mass))
+        return cls(
+            observations,
+            np.ascontiguousarray(descent.pmf[:, order]),
+            pack(unpack(descent.codes[:, None], len(mass))[:, order]),
+            descent.error,
+            np.array(descent.history),
+            descent.proved,
+            descent.gap,
+            descent.converged,
+            descent.interrupted,
+            given,
+            loss=None,
+        )
+
+    @classmethod
+    def of_parts(
+        cls, observations: Observations, pmf: Floats, indicators: NDArray[Any]
+    ) -> DescentFit:
+        """PMFs and sets that were both given."""
+        error = squared_error(observations, pmf, indicators)
+        return cls(
+            observations,
+            pmf,
+            pack(indicators.astype(np.bool_)),
+            error,
+            np.array([error]),
+            np.zeros(observations.n_items, dtype=np.bool_),
+            np.full(observations.n_users, np.inf),
+            converged=False,
+            interrupted=False,
+            given=None,
+            loss=None,
+        )
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations of the descent."""
+        return len(self.history)
+
+    @property
+    def origin(self) -> str:
+        """Where it came from: "descent", "compressed", or "parts" if both sides were given."""
+        if np.isinf(self.gap).all():
+            return "parts"
+        return "descent" if self.loss is None else "compressed"
+
+    @cached_property
+    def unsaid(self) -> Bits:
+        """Items without ratings, unless their sets were given."""
+        return np.zeros(len(self.codes), np.bool_) if self.given == "indicators" else super().unsaid
+
+
+@dataclass(frozen=True, eq=False)
+class AverageFit(Fit):
+    """Samples of a model side by side, their PMFs divided by their number."""
+
+    n_samples: int
+    n_together: int  # how many draws a sample is made of
+    noise: Floats  # of users: a standard deviation, in probability
+    pmf_penalty: float  # for new users of a sample
+    seed: int  # of whatever is drawn after the fit
+
+    @property
+    def sample_events(self) -> list[slice]:
+        """Where the events of each sample are."""
+        n = self.n_events // self.n_samples
+        return [slice(k * n, (k + 1) * n) for k in range(self.n_samples)]
+
+    @property
+    def left_open(self) -> Floats:
+        """Of users: the variance of chances that is not seen between samples."""
+        return np.zeros(len(self.pmf))
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleFit(AverageFit):
+    """Descents from different starts."""
+
+    indicator_penalty: float
+    held_out_error: float  # of a few models, in the unit of the table; NaN: nothing was held out
+
+    estimator: ClassVar[str] = "KolmogorovEnsemble"
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorFit(AverageFit):
+    """Draws of the posterior.
+
+    A sample is one draw of a chain, or one of each of ``n_together`` chains whose events users
+    weigh together.
+    """
+
+    open: Floats  # of users: the variance of chances that the ratings leave open
+    covariance: Floats  # groups x events x events: of the PMFs over the events of each group
+    cost: Floats  # chains x draws: the squared error
+    watched: Floats  # chains x draws x entries: some predictions
+    user_attributes: Floats  # users x attributes, NaN where unknown
+    user_attribute_names: NDArray[np.object_]
+    item_attributes: Floats
+    item_attribute_names: NDArray[np.object_]
+    concentration: float  # of PMFs around their centres
+    user_spread: float  # of the users' inclinations: a standard deviation
+    item_spread: float
+
+    estimator: ClassVar[str] = "KolmogorovPosterior"
+
+    @cached_property
+    def unsaid(self) -> Bits:
+        """None: the unrated are drawn, too, from what is expected of them."""
+        return np.zeros(len(self.codes), dtype=np.bool_)
+
+    @property
+    def left_open(self) -> Floats:
+        """What the ratings leave open."""
+        return self.open
+
+    @property
+    def attributes(self) -> tuple[Attributes, Attributes]:
+        """What is known of users, and of items, beside their ratings."""
+        return (
+            Attributes(self.user_attribute_names, self.user_attributes),
+            Attributes(self.item_attribute_names, self.item_attributes),
+        )
+
+    def groups(self) -> list[tuple[Floats, Floats]]:
+        """Of each group of chains: PMFs over their events, and the chance of each bit there."""
+        n_groups, n = len(self.covariance), self.n_events // self.n_samples
+        bits = self.indicators.reshape(len(self.codes), self.n_samples, n)
+        return [
+            (
+                self.pmf[:, k * n : (k + 1) * n] * self.n_samples,
+                bits[:, k::n_groups].mean(axis=1),
+            )
+            for k in range(n_groups)
+        ]
+
+
+def stacked(pmfs: Sequence[Floats], bits: Sequence[Bits]) -> tuple[Floats, Codes]:
+    """Samples as one model: PMFs over the events of all, and codes."""
+    return np.hstack(pmfs) / len(pmfs), pack(np.hstack(bits))
+
+
+def heaviest_first(fit: Fit) -> Positions:
+    """The events by their mass in the population."""
+    return np.argsort(-fit.pmf_mean, kind="stable")

@@ -1,0 +1,371 @@
+"""A fitted model: what it predicts, proves and explains. It needs no scikit-learn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from eventspace._base.codes import WORD, unpack
+from eventspace._base.errors import UserError
+from eventspace._base.progress import bar
+from eventspace._base.randomness import streams
+from eventspace._base.types import Codes, Floats, Positions
+from eventspace.data.factors import squared_error
+from eventspace.data.frames import DataFrame
+from eventspace.data.newcomers import news
+from eventspace.data.observations import Observations
+from eventspace.fitted.files import check_parts, save_fit
+from eventspace.fitted.fit import DescentFit, Fit
+from eventspace.fitted.prediction import Predictor
+from eventspace.fitted.summary import Summary, summary_of_model
+from eventspace.fitting.constraints import given_indicators
+from eventspace.fitting.half_steps import HalfSteps, new_pmfs
+from eventspace.fitting.learning import learn
+from eventspace.fitting.settings import DescentSettings, checked_steps
+from eventspace.logic.algebra import Event
+from eventspace.logic.event_labels import EventLabels
+from eventspace.logic.explain import Explanation
+from eventspace.logic.expressions import event_of
+from eventspace.logic.order import Order
+from eventspace.logic.space import Space
+from eventspace.rules import mining
+from eventspace.rules.proving import RuleOptions, proved_rules, stream_of_rules
+
+_SEED = 1 << 30  # of the first restart: hardly the one that the caller chose
+
+
+class FittedModel(Predictor):
+    """What a fit says: chances, rules, events, reasons. It is not changed by being asked.
+
+    :func:`eventspace.load` reads one from a file; a fitted estimator has it as ``fitted_``.
+    """
+
+    fit: DescentFit
+    settings: DescentSettings
+
+    def __init__(
+        self,
+        fit: Fit,
+        settings: Any,
+        relearn: Callable[[Observations, int], Codes] | None = None,
+    ) -> None:
+        """``relearn`` gives the items' sets of another fit, by its seed, where it is not plain."""
+        self.fit, self.settings = fit, settings  # type: ignore[assignment]
+        self._relearn = relearn
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Whatever comes from a pickle is checked."""
+        return _revived, (type(self), self.fit, self.settings, self._relearn)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The estimator that learns such a model."""
+        return self.fit.estimator
+
+    def __getattr__(self, name: str) -> Any:
+        """What the fit knows, such as ``pmf``, ``codes``, ``observations``, ``history``."""
+        if name.startswith("__") or name in ("fit", "settings"):
+            raise AttributeError(name)
+        try:
+            return getattr(self.fit, name)
+        except AttributeError:
+            raise AttributeError(f"a {type(self).__name__} has no {name!r}") from None
+
+    def indicators_in(self, events: slice, items: Positions) -> Floats:
+        """psi of some items in some events, as numbers."""
+        first, last = events.start // WORD, -(-events.stop // WORD)
+        bits = unpack(self.fit.codes[items, first:last], events.stop - first * WORD)
+        return bits[:, events.start - first * WORD :].astype(np.float64)
+
+    # what it takes in
+
+    def transform(self, X: Any) -> Floats:
+        """The PMF of each user of a table, taken as new: one convex solve a row.
+
+        The items must be the model's own. Gives rows x events, in the order of the table's rows (of
+        first appearance in a long one). Nothing is kept: to add users to the model, use
+        :meth:`fold_in`.
+        """
+        by_user = self.aligned(X).by_user
+        return new_pmfs(self._steps().update_pmfs, by_user, *self._known_side()).pmf
+
+    def _known_side(self) -> tuple[Codes, Floats, str]:
+        return self.fit.codes[:, 0], self.fit.pmf_mean, self.settings.pmf_prior
+
+    def _steps(self) -> HalfSteps:
+        """The half-steps for new users and items; its solves have at most 64 events."""
+        if self.fit.n_events > WORD:
+            raise UserError(
+                f"This model has {self.fit.n_events:,} events, and takes in no new users or items: "
+                f"a solve has at most {WORD}. Do it with the average that it was made of, or with "
+                f"its to_model(n_events={WORD})."
+            )
+        steps = checked_steps(self.settings)
+        return given_indicators(steps) if self.settings.indicators == "shared" else steps
+
+    def fold_in(self, X: Any) -> Self:
+        """The model with the new users and the new items of a table, and the rest as it was.
+
+        Each entry needs a new user and a known item, or a known user and a new item. A new user is
+        one convex solve, a new item one binary one. A known item that nobody had rated is solved
+        as a new one, once its new raters are, unless its indicator was given.
+        """
+        fit, steps, new = self.fit, self._steps(), news(self.fit.observations, X)
+        items = new.items
+        if fit.given == "indicators":
+            items = items[items >= len(fit.codes)]
+        by_user = new.entries.by_user.rows(new.n_users)
+        users = new_pmfs(steps.update_pmfs, by_user, *self._known_side())
+        pmf = np.vstack([fit.pmf, users.pmf])
+        n_more = new.merged.n_items - len(fit.codes)
+        first = fit.codes[0, 0] if self.settings.indicators == "shared" else np.uint64(0)
+        codes = np.append(fit.codes[:, 0], np.full(n_more, first))
+        proved = np.append(fit.proved, np.zeros(n_more, dtype=np.bool_))
+        seeds = streams(np.random.default_rng(0), len(items))
+        by_item = new.entries.by_item.taken(items)
+        found = steps.update_indicators(by_item, pmf, codes[items], seeds)
+        codes[items], proved[items] = found.codes, found.proved
+        folded = replace(
+            fit,
+            observations=new.merged,
+            pmf=pmf,
+            codes=codes[:, None],
+            error=squared_error(new.merged, pmf, unpack(codes[:, None], fit.n_events)),
+            proved=proved,
+            gap=np.append(fit.gap, users.gap),
+        )
+        return type(self)(folded, self.settings, self._relearn)
+
+    # what it means
+
+    @cached_property
+    def space(self) -> Space:
+        """The probability space of the fit, which keeps what is worked out from it."""
+        return Space(self.fit.pmf, self.fit.codes, self.fit.observations)
+
+    def event(self, item: Any) -> Event:
+        """The event that an item comes true: a set that can be combined and compared.
+
+        ``&``, ``|``, ``~``, ``-`` and ``^`` combine events, ``<=`` asks whether one implies the
+        other, ``.probability(user)`` measures one, ``.given(other)`` conditions it.
+        """
+        return Event.of_item(self.space, item)
+
+    def query(self, expression: str) -> Event:
+        """The event that a text describes, such as ``"Alien & ~(Heat | Fargo)"``.
+
+        The operators are those of :meth:`event` and bind as in Python. Titles with operators,
+        parentheses or quotes in them need quotes: ``'"Toy Story (1995)" - Heat'``.
+        """
+        return event_of(self.space, expression)
+
+    def order(self, min_evidence: int = 1) -> Order:
+        """Which items imply which: adjacency, influence, classes, Hasse diagram.
+
+        Items with fewer than ``min_evidence`` ratings take no part.
+        """
+        return Order.of(self.space, min_evidence)
+
+    def events(self, tags: Any = None) -> DataFrame:
+        """The elementary events: a DataFrame with their mass, label and most telling items.
+
+        An event's label names the items whose ratings most rise with its mass, beyond the means
+        of items and users, and the one that most falls. ``tags`` maps items to tags (a dict or a
+        Series; one tag, several, or text such as "Drama|War"), which then take the place of items.
+        """
+        return EventLabels.of(self.space, tags).table()
+
+    def explain(self, user: Any, item: Any, tags: Any = None) -> Explanation:
+        """Why a prediction is what it is, as text and tables; ``tags`` as in :meth:`events`."""
+        return Explanation.of(EventLabels.of(self.space, tags), user, item)
+
+    # what it proves
+
+    def rules(
+        self,
+        X: Any = None,
+        *,
+        item: Any = None,
+        top: int | None = 100,
+        sort: str = "surprise",
+        min_evidence: int = 1,
+        min_support: float = 0.0,
+        min_confidence: float = 1.0,
+        like: float | None = None,
+        fold: bool = True,
+        restarts: int = 0,
+        convention: Literal["model", "paper"] = "model",
+    ) -> DataFrame:
+        """Rules "whoever likes if_item likes then_item", the most surprising first.
+
+        A rule is proved by the model if the one set of events lies inside the other: it then
+        holds for every user. Another fit of the same data may prove others: ``restarts`` tells
+        which last. Events that carry no mass are ignored, and items that never come true, which
+        imply everything, are left out.
+
+        Parameters
+        ----------
+        X : table, optional
+            Where the evidence in the table comes from, such as held-out ratings; which rules
+            there are and how they are ranked is still decided by the training data. None: the
+            training data.
+        item : id, optional
+            Only the rules from this item and to it.
+        top : int or None, default 100
+            So many of them, or all.
+        sort : {"surprise", "lift", "leverage", "confidence", "support", "correlation", "stability"}
+            What the rules are ordered by, the greatest first.
+        min_evidence : int, default 1
+            How many users must have rated both items in the training data.
+        min_support : float, default 0
+            The least probability of both items together, in the population.
+        min_confidence : float, default 1
+            Below 1, also *soft* rules: pairs of which the second has at least this probability
+            given the first, although the set does not lie inside.
+        like : float, optional
+            The least value that counts as a like, in the unit of the table; None: whatever is
+            above the mean of the training data.
+        fold : bool, default True
+            Leave out what follows: of the rules between two classes of equivalent items, or
+            within one, only the first is kept; "if A then C" goes where "if A then B" is listed
+            and the model proves "if B then C". With ``item``, all its equivalents are listed.
+        restarts : int, default 0
+            Fit so many times more, from other random starts, and give the part of these fits in
+            which a rule holds as its ``stability``; the surprise is multiplied by it.
+        convention : {"model", "paper"}, default "model"
+            "paper" restates the proved rules as the paper prints them, if_item and then_item
+            exchanged: that direction does not follow from the model, and is called ``converse``.
+
+        Returns
+        -------
+        DataFrame
+            In the library of the table that was fitted. ``kind``: "implies" and "equivalent" are
+            proved, "soft" is not. Under the model, averaged over users: ``antecedent support``,
+            ``consequent support``, ``support``, ``confidence``, ``lift``, ``leverage``,
+            ``conviction``. In the data, over the ``users`` who rated both: ``agreement`` (how often
+            if_item has at most the value of then_item, which is what a rule says), ``like_rate``
+            (of those who like if_item, how many like then_item) with its Wilson interval from
+            ``like_low`` to ``like_high``, and ``base_rate`` (how many like then_item anyway).
+            ``correlation`` of the training ratings beyond the means of items and users.
+            Every rating counts alike, whatever its weight. ``chance``: how likely sets of these
+            sizes have so much in common blindly.
+            ``surprise``: -log10(chance) x correlation, if positive and drawn to zero where few
+            users rated both, x stability.
+        """
+        options = RuleOptions(
+            sort, min_evidence, min_support, min_confidence, like, fold, restarts, convention
+        )
+        return proved_rules(self.miner(options), options, X, item, top, self.settings.verbose)
+
+    def iter_rules(
+        self,
+        X: Any = None,
+        *,
+        min_evidence: int = 1,
+        min_support: float = 0.0,
+        min_confidence: float = 1.0,
+        like: float | None = None,
+        fold: bool = True,
+        restarts: int = 0,
+        convention: Literal["model", "paper"] = "model",
+    ) -> Iterator[DataFrame]:
+        """All rules of :meth:`rules`, however many, as tables of some ten thousand in no order.
+
+        Hardly more than one of these is held at a time.
+        """
+        options = RuleOptions(
+            "surprise", min_evidence, min_support, min_confidence, like, fold, restarts, convention
+        )
+        return stream_of_rules(self.miner(options), options, X, self.settings.verbose)
+
+    def miner(self, options: RuleOptions) -> mining.Miner:
+        """What finds the rules that these options ask for."""
+        return options.miner(self.space, self._other_fits(options.restarts))
+
+    def _other_fits(self, n: int) -> list[Codes]:
+        """The items' sets in n fits from other starts, without events that carry no mass."""
+        if n and self.fit.given is not None:
+            raise UserError(
+                f"would learn anew what was given to this fit ({self.fit.given}); there is nothing "
+                "random about it, and",
+                parameter="restarts",
+                value=n,
+                remedy="restarts=0 is right.",
+                shell="leaving it out is right.",
+            )
+        fits, relearn = [], self._relearn or self._plainly
+        with bar("restarts", n, self.settings.verbose) as update:
+            for k in range(n):
+                fits.append(relearn(self.observations, _SEED + k))
+                update(k + 1, "")
+        return fits
+
+    def _plainly(self, observations: Observations, seed: int) -> Codes:
+        """The sets of one more descent with the same settings."""
+        settings = replace(
+            self.settings, random_state=seed, n_init=1, warm_start=False, verbose=False
+        )
+        descent = learn(observations, settings)
+        if descent.interrupted:
+            raise KeyboardInterrupt
+        return FittedModel(DescentFit.of(observations, descent), settings).space.sets
+
+    # how it is shown and kept
+
+    def summary(self) -> Summary:
+        """What was fitted, how well, and how much of it is proved, in a few lines of text."""
+        return summary_of_model(self.fit, self.settings)
+
+    def __repr__(self) -> str:
+        return str(self.summary())
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: Any = None,
+        *,
+        title: str | None = None,
+        tags: Any = None,
+        users: Any = None,
+        restarts: int = 0,
+    ) -> Path:
+        """Write one self-contained page on which the model is looked at, and give its path.
+
+        Events, the lattice of items, rules, every item, users with their predictions and the
+        reasons, and the fit. It opens from disk in any browser and loads nothing.
+
+        Parameters
+        ----------
+        path : path
+            Where to write it, such as "films.html".
+        X : table, optional
+            Held-out observations: the rules' evidence is counted there, and predictions are
+            compared with it.
+        title : str, optional
+            What the page is headed with; without it, the name of the file.
+        tags : dict or Series, optional
+            Items to tags, which then name the events, as in :meth:`events`.
+        users : ids, optional
+            Whose distributions and ratings the page holds; ``[]``: nobody's. None: all users, or
+            as many as fit.
+        restarts : int, default 0
+            Fit so many times more, to see which rules last, as in :meth:`rules`.
+        """
+        from eventspace import report
+
+        return report.write(self, path, X, title=title, tags=tags, users=users, restarts=restarts)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file: settings, PMFs, codes, ids, scale and observations."""
+        save_fit(self.fit, self.settings, path)
+
+
+def _revived(kind: type[FittedModel], fit: Fit, *rest: Any) -> FittedModel:
+    check_parts(fit)
+    return kind(fit, *rest)

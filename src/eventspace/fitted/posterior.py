@@ -1,0 +1,124 @@
+"""A fitted posterior: what many draws say, and whether they agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from eventspace._base.codes import pack
+from eventspace._base.types import Bits, Floats
+from eventspace.data.factors import squared_error
+from eventspace.data.frames import DataFrame, data_frame
+from eventspace.data.newcomers import news
+from eventspace.fitted.average import FittedAverage
+from eventspace.fitted.fit import PosteriorFit
+from eventspace.fitted.summary import Summary, summary_of_posterior
+from eventspace.fitting.settings import checked_engine
+from eventspace.sampling.chain import Chain
+from eventspace.sampling.diagnostics import effective_size, split_rhat
+from eventspace.sampling.joint_law import Joint
+from eventspace.sampling.newcomers import Newcomers
+from eventspace.sampling.priors import Laws
+from eventspace.sampling.priors.noise import NoisePrior
+from eventspace.sampling.sampler import Sampler
+from eventspace.sampling.settings import SamplingSettings
+
+
+class FittedPosterior(FittedAverage):
+    """The mean of draws from the posterior, which chains have made."""
+
+    fit: PosteriorFit
+    settings: SamplingSettings
+
+    def transform(self, X: Any) -> Floats:
+        """The PMF of each user of a table, taken as new: over the events of all samples.
+
+        Where chains are weighed, one law a group of them; else one convex solve a sample. The items
+        must be the model's own.
+        """
+        fit = self.fit
+        if not fit.covariance.size:
+            return super().transform(X)
+        by_user = self.aligned(X).with_unit_weight(fit.observations.mean_weight).by_user
+        rated = fit.observations.by_user.rated
+        law = NoisePrior.around(1.0 / np.square(fit.noise[rated]))
+        found = []
+        for (pmf, chances), covariance in zip(fit.groups(), fit.covariance, strict=True):
+            centres = np.tile(pmf[rated].mean(axis=0), (len(by_user.ptr) - 1, 1))
+            joint = Joint(by_user, chances, checked_engine(self.settings), self.settings.verbose)
+            found.append(joint.settle(covariance, centres, law).pmf)
+        return np.tile(np.hstack(found), fit.n_samples // len(found)) / fit.n_samples
+
+    def fold_in(self, X: Any, *, user_attributes: Any = None, item_attributes: Any = None) -> Self:
+        """The model with the new users and the new items of a table, and the rest as it was.
+
+        Each entry needs a new user and a known item, or a known user and a new item. A known item
+        that nobody had rated is taken as a new one. Tables of attributes hold those of the new;
+        of what is known already they are not read.
+        """
+        fit, new = self.fit, news(self.fit.observations, X)
+        of_users, of_items = fit.attributes
+        of_users = of_users.extended(user_attributes, new.merged.user_ids, "user_attributes")
+        of_items = of_items.extended(item_attributes, new.merged.item_ids, "item_attributes")
+        unit = fit.observations.mean_weight
+        scaled = new._replace(
+            entries=new.entries.with_unit_weight(unit), merged=new.merged.with_unit_weight(unit)
+        )
+        sampler = Sampler.of(self.settings, of_users, of_items)
+        laws = Laws(fit.concentration, fit.user_spread**2, fit.item_spread**2)
+        newcomers = Newcomers(scaled, sampler, laws, 1.0 / np.square(fit.noise))
+        groups = newcomers.weigh(fit.groups(), fit.covariance, fit.seed)
+        rngs = self.new_generators(new.merged)
+
+        def draw(k: int, pmf: Floats, bits: Bits) -> Chain:
+            if groups:
+                return newcomers.draw_weighed(groups[k % len(groups)], pmf, bits, rngs[k])
+            return newcomers.draw(pmf, bits, rngs[k])
+
+        found = self.in_each_sample("fold in", draw)
+        pmf = np.hstack([chain.pmf for chain in found]) / fit.n_samples
+        bits = np.hstack([chain.indicators > 0.5 for chain in found])
+        variance = np.mean([1.0 / chain.precision[len(fit.pmf) :] for chain in found], axis=0)
+        left_open = np.zeros(len(pmf) - len(fit.pmf))
+        if groups:
+            left_open = np.mean([weighed.variance for weighed, _ in groups], axis=0)
+        folded = replace(
+            fit,
+            observations=new.merged,
+            pmf=pmf,
+            codes=pack(bits),
+            error=fit.error + squared_error(new.entries, pmf, bits),  # of the known as it was
+            noise=np.append(fit.noise, np.sqrt(variance)),
+            open=np.append(fit.open, left_open),
+            user_attributes=of_users.values,
+            item_attributes=of_items.values,
+        )
+        return type(self)(folded, self.settings)
+
+    def diagnostics(self) -> DataFrame:
+        """R-hat and effective sample size of the cost and of predictions: a DataFrame.
+
+        R-hat near one says that the chains agree. Usually they do not quite: each finds events of
+        its own and stays with them, however long it runs, and the average over chains is what
+        predicts well. Where R-hat is far above one, more chains help, longer ones hardly. Of the
+        predictions of some observed entries, the median and the worst (95 %) are given, as the
+        chains draw them.
+        """
+        cost, watched = self.fit.cost, self.fit.watched
+        rhat, size = split_rhat(watched), effective_size(watched)
+        columns = {
+            "quantity": ["cost", "predictions, median", "predictions, worst 5 %"],
+            "rhat": np.array(
+                [split_rhat(cost), np.median(rhat), np.quantile(rhat, 0.95, method="higher")]
+            ),
+            "effective_size": np.array(
+                [effective_size(cost), np.median(size), np.quantile(size, 0.05)]
+            ),
+        }
+        return data_frame(columns, self.observations.library)
+
+    def summary(self) -> Summary:
+        """What was drawn, how well it fits, and whether the chains agree, in a few lines."""
+        return summary_of_posterior(self.fit)

@@ -1,0 +1,164 @@
+"""The two half-steps of the descent: indicators given PMFs (Q2), PMFs given indicators (Q1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.codes import numbers
+from eventspace._base.types import Bits, Codes, Floats, Seeds
+from eventspace.data.entries import Entries
+from eventspace.engines.protocol import Engine, Table
+
+
+class IndicatorSolver(Protocol):
+    """One of ``eventspace.indicators``."""
+
+    guarantee: ClassVar[str]
+
+    def __call__(
+        self, S: Floats, v: Floats, energy: Floats, codes: Codes, seeds: Seeds
+    ) -> tuple[Floats, Bits]:
+        """Improve the codes in place; give costs, and which are proved least."""
+
+
+class PmfSolver(Protocol):
+    """One of ``eventspace.pmf``."""
+
+    guarantee: ClassVar[str]
+
+    def __call__(self, Q: Floats, r: Floats, pmf: Floats) -> tuple[Floats, Floats]:
+        """Improve the PMFs in place; give costs and duality gaps."""
+
+
+class Indicators(NamedTuple):
+    """What an indicator step gives: codes, each item's cost, and which are proved least."""
+
+    codes: NDArray[Any]
+    cost: Floats
+    proved: Bits
+
+
+class Pmfs(NamedTuple):
+    """What a pmf step gives: PMFs, each user's squared error, and the duality gaps."""
+
+    pmf: Floats
+    error: Floats
+    gap: Floats
+
+
+@dataclass(frozen=True)
+class SolveIndicators:
+    """(Q2) of some items: the cost of item i is its squared error and mu |psi_i|."""
+
+    solver: IndicatorSolver
+    penalty: float
+
+    def __call__(
+        self, S: Floats, v: Floats, energy: Floats, codes: Any, cost: Any, proved: Any, seeds: Any
+    ) -> None:
+        """Improve the codes."""
+        v -= 0.5 * self.penalty
+        cost[:], proved[:] = self.solver(S, v, energy, codes, seeds)
+
+
+@dataclass(frozen=True)
+class SolvePmfs:
+    """(Q1) of some users: the squared error and lambda |theta_u - centre|^2 is minimised."""
+
+    solver: PmfSolver
+    penalty: float
+    centre: Floats
+
+    def __call__(
+        self, Q: Floats, r: Floats, energy: Floats, pmf: Any, error: Any, gap: Any
+    ) -> None:
+        """Improve the PMFs."""
+        diagonal = np.arange(len(self.centre))
+        Q[:, diagonal, diagonal] += self.penalty
+        r += self.penalty * self.centre
+        cost, gap[:] = self.solver(Q, r, pmf)
+        ridge = pmf @ (-2.0 * self.centre) + np.einsum("ud,ud->u", pmf, pmf)
+        # a sum of squares, which rounding may leave just below zero
+        error[:] = np.maximum(cost + energy - self.penalty * ridge, 0.0)
+
+
+@dataclass(frozen=True)
+class FreeIndicators:
+    """The indicator step: any set for any item."""
+
+    engine: Engine
+    solver: IndicatorSolver
+    penalty: float = 0.0  # mu
+
+    def __call__(
+        self, by_item: Table, pmf: Floats, codes: NDArray[Any], seeds: Seeds
+    ) -> Indicators:
+        """Improve every item's code."""
+        n_items = len(codes)
+        found = Indicators(codes.copy(), np.empty(n_items), np.empty(n_items, dtype=np.bool_))
+        self.engine.run(SolveIndicators(self.solver, self.penalty), by_item, pmf, *found, seeds)
+        return found
+
+
+@dataclass(frozen=True)
+class PmfStep:
+    """The pmf step."""
+
+    engine: Engine
+    solver: PmfSolver
+    penalty: float = 0.0  # lambda
+
+    def __call__(self, by_user: Table, pmf: Floats, codes: NDArray[Any], centre: Floats) -> Pmfs:
+        """Improve every user's PMF."""
+        found = Pmfs(pmf.copy(), np.empty(len(pmf)), np.empty(len(pmf)))
+        step = SolvePmfs(self.solver, self.penalty, centre)
+        self.engine.run(step, by_user, numbers(codes, pmf.shape[1]), *found)
+        return found
+
+
+class IndicatorStep(Protocol):
+    """``FreeIndicators``, or a constraint."""
+
+    @property
+    def penalty(self) -> float:
+        """Mu: the cost of each event in an item's set."""
+
+    def __call__(self, by_item: Any, pmf: Floats, codes: NDArray[Any], seeds: Seeds) -> Indicators:
+        """Improve every item's code."""
+
+
+class HalfSteps(NamedTuple):
+    """What the descent alternates. ``codes`` may be numbers, items x events, in both."""
+
+    update_indicators: IndicatorStep
+    update_pmfs: PmfStep
+
+    @classmethod
+    def on(
+        cls,
+        engine: Engine,
+        indicator_solver: IndicatorSolver,
+        pmf_solver: PmfSolver,
+        indicator_penalty: float = 0.0,
+        pmf_penalty: float = 0.0,
+    ) -> HalfSteps:
+        """Both on one engine, with indicators that are free."""
+        return cls(
+            FreeIndicators(engine, indicator_solver, indicator_penalty),
+            PmfStep(engine, pmf_solver, pmf_penalty),
+        )
+
+
+def new_pmfs(
+    update_pmfs: PmfStep, by_user: Entries, codes: NDArray[Any], mean: Floats, prior: str = "mean"
+) -> Pmfs:
+    """(Q1) for new users, from the population's PMF, which those without ratings keep."""
+    centre = mean if prior == "mean" else np.zeros_like(mean)
+    start = np.tile(mean, (len(by_user.ptr) - 1, 1))
+    solved = update_pmfs(by_user, start, codes, centre)
+    solved.pmf[by_user.sizes == 0] = mean
+    return solved

@@ -1,0 +1,67 @@
+"""A model learnt by descents from one start or more, of which the best is kept."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+
+from eventspace._base.progress import bar
+from eventspace._base.randomness import seed_of
+from eventspace.data.observations import Observations
+from eventspace.fitting.constraints import Given, given_start
+from eventspace.fitting.descent import Descent, best_descent, random_start
+from eventspace.fitting.settings import DescentSettings, check_allowed, checked_steps
+
+FEW_ENTRIES, FEW_EVENTS = 10_000, 16  # up to these, ten random starts cost next to nothing
+MANY_STARTS = 10
+NOTHING_GIVEN = Given(None, None)
+
+
+def learn(
+    observations: Observations,
+    settings: DescentSettings,
+    given: Given = NOTHING_GIVEN,
+    start: Descent | None = None,
+) -> Descent:
+    """The best of the descents from what is given, from a start, or from random ones.
+
+    After Ctrl-C it is the best so far, with a warning.
+    """
+    steps = given.steps(checked_steps(settings))
+    if given.indicators is not None:
+        check_allowed(settings.indicators, given.indicators)
+    rng = np.random.default_rng(seed_of(settings.random_state))
+    starts, n_starts = _starts(observations, settings, given, start, rng)
+    with bar("fit", settings.n_iter * n_starts, settings.verbose) as update:
+        best = best_descent(
+            starts,
+            observations,
+            steps,
+            prior=settings.pmf_prior,
+            n_iter=settings.n_iter,
+            tol=settings.tol,
+            rng=rng,
+            update=update,
+        )
+    if best.interrupted:
+        warnings.warn("interrupted: this is the model so far", stacklevel=3)
+    return best
+
+
+def _starts(
+    observations: Observations,
+    settings: DescentSettings,
+    given: Given,
+    start: Descent | None,
+    rng: np.random.Generator,
+) -> tuple[Iterable[Descent], int]:
+    """Where to begin, and how often; random PMFs are drawn when they are needed."""
+    if given.side is not None:
+        return [given_start(observations, given, settings.n_events)], 1
+    if start is not None:
+        return [start], 1
+    few = observations.n_observed < FEW_ENTRIES and settings.n_events <= FEW_EVENTS
+    n = (MANY_STARTS if few else 1) if settings.n_init == "auto" else int(settings.n_init)
+    return (random_start(observations, settings.n_events, rng) for _ in range(n)), n

@@ -1,0 +1,73 @@
+"""The settings of a posterior, checked."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from eventspace._base.checks import check_choice, check_whole, is_real, is_whole
+from eventspace._base.codes import WORD
+from eventspace._base.errors import UserError
+from eventspace.data.invariants import MOST_SAMPLES
+from eventspace.fitting.settings import checked_threads
+
+FEW_CHAINS, MANY_CHAINS = 8, 24
+FEW_ENTRIES = 2000  # below it many chains cost little
+
+
+@dataclass(eq=False, repr=False)
+class SamplingSettings:
+    """How chains are run; :class:`eventspace.KolmogorovPosterior` says what each of these means."""
+
+    n_events: int = 24
+    _: KW_ONLY
+    concentration: float | str = "auto"
+    informed: bool = True
+    weigh: bool = True
+    n_chains: int | str = "auto"
+    n_warmup: int = 60
+    n_draws: int = 90
+    n_samples: int = 128
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool | None = None
+
+
+def check_settings(settings: SamplingSettings) -> None:
+    """Refuse a bad setting."""
+    check_whole("n_events", settings.n_events, 1, WORD)
+    n_chains: Any = settings.n_chains
+    if n_chains != "auto" and not (is_whole(n_chains) and n_chains >= 1):
+        raise UserError(
+            "must be 'auto' or a whole number of at least 1.",
+            parameter="n_chains",
+            value=n_chains,
+        )
+    check_whole("n_warmup", settings.n_warmup, 0)
+    check_whole("n_draws", settings.n_draws, 4)
+    check_whole("n_samples", settings.n_samples, 1, MOST_SAMPLES)
+    check_choice("informed", settings.informed, (True, False))
+    check_choice("weigh", settings.weigh, (True, False))
+    checked_threads(settings)
+    concentration: Any = settings.concentration
+    if concentration != "auto" and not (is_real(concentration) and 0 <= concentration < np.inf):
+        raise UserError(
+            "must be 'auto' or a finite number of at least 0.",
+            parameter="concentration",
+            value=concentration,
+        )
+
+
+def chains_for(settings: SamplingSettings, n_observed: int) -> int:
+    """How many chains are run on a table of this size."""
+    few = FEW_CHAINS if n_observed >= FEW_ENTRIES else MANY_CHAINS
+    n_chains = few if settings.n_chains == "auto" else int(settings.n_chains)
+    if settings.n_samples < n_chains:
+        raise UserError(
+            f"is too few: one is kept of each of {n_chains} chains.",
+            parameter="n_samples",
+            value=settings.n_samples,
+        )
+    return n_chains

@@ -1,0 +1,134 @@
+"""The seam for machines: whatever does an engine's one verb serves all that learns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from eventspace import KolmogorovModel, KolmogorovPosterior
+from eventspace.baselines import HypercubeModel, ItemKMeans
+from eventspace.data.observations import Observations
+from eventspace.engines import ENGINES, cpu, engine
+from eventspace.engines.gram import normal_equations
+from eventspace.engines.protocol import Product
+
+
+@dataclass(frozen=True)
+class Backwards:
+    """A machine that takes one row after the other, from the last to the first."""
+
+    n_threads: int = 1
+
+    def with_threads(self, n_threads: int) -> Backwards:
+        return Backwards(n_threads)
+
+    def run(self, step: Any, table: Any, factors: Any, *rows: Any, at_a_time: Any = None) -> Any:
+        D, total = factors.shape[1], 0.0
+        n_rows = len(table.left) if isinstance(table, Product) else len(table.ptr) - 1
+        for k in reversed(range(n_rows)):
+            row = slice(k, k + 1)
+            G, h, e = np.empty((1, D, D)), np.empty((1, D)), np.empty(1)
+            if isinstance(table, Product):
+                G[0], e[:] = factors.T @ factors, table.energy[row]
+                h[:] = (table.left[row] @ table.right.T) @ factors
+            else:
+                ptr, index, value, weight = table
+                normal_equations(ptr[k : k + 2], index, value, weight, factors, G, h, e)
+            given = step(G, h, e, *(array[row] for array in rows))
+            total = total if given is None else total + given
+        return total
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return naive_table(np.random.default_rng(0))
+
+
+def naive_table(rng: np.random.Generator) -> Any:
+    table = rng.dirichlet(np.ones(3), 60) @ (rng.random((3, 25)) < 0.5)
+    table[rng.random(table.shape) < 0.2] = np.nan
+    return table
+
+
+def parts(fit: Any) -> Any:
+    return np.array(fit.pmf_), np.array(fit.indicators_)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        KolmogorovModel(4, random_state=0, indicator_penalty=0.01),
+        KolmogorovModel(4, random_state=0, indicators="shared"),
+        KolmogorovModel(4, random_state=0, indicator_solver="local", n_jobs=2),
+        KolmogorovPosterior(3, n_chains=2, n_warmup=3, n_draws=4, random_state=0),
+        HypercubeModel(3, random_state=0),
+        ItemKMeans(3, random_state=0),
+    ],
+    ids=repr,
+)
+def test_another_engine_learns_the_same(ratings, estimator, monkeypatch) -> None:
+    theta, psi = parts(estimator.fit(ratings))
+    transformed = estimator.transform(ratings)
+    small = estimator.to_model(2) if isinstance(estimator, KolmogorovPosterior) else None
+    monkeypatch.setattr(cpu, "CPU", Backwards)
+    assert_allclose(estimator.transform(ratings), transformed, atol=1e-6)
+    if small is not None:
+        again = estimator.to_model(2)
+        assert_array_equal(again.codes_, small.codes_)
+        assert_allclose(again.pmf_, small.pmf_, atol=1e-6)
+    other = parts(estimator.fit(ratings))
+    assert_allclose(other[0], theta, atol=1e-6)
+    assert_allclose(other[1], psi, atol=1e-6)
+
+
+def test_newcomers_need_nothing_else_of_an_engine(ratings, monkeypatch) -> None:
+    monkeypatch.setattr(cpu, "CPU", Backwards)
+    new = ([60] * 20, list(range(20)), np.linspace(0, 1, 20))
+    for weigh in (True, False):
+        options = {"n_chains": 2, "n_warmup": 3, "n_draws": 4, "random_state": 0}
+        posterior = KolmogorovPosterior(3, weigh=weigh, **options).fit(ratings)
+        assert posterior.fold_in(new).pmf_.shape[0] == 61
+    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    assert_allclose(model.fold_in(new).pmf_.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 7, 1000])
+def test_rows_are_all_done_and_their_sum_does_not_depend_on_threads(n_rows) -> None:
+    rng = np.random.default_rng(1)
+    table = rng.random((n_rows, 30)).astype(np.float32)
+    table[rng.random(table.shape) < 0.5] = np.nan
+    users, items, values = *np.nonzero(~np.isnan(table)), table[~np.isnan(table)]
+    ptr = np.searchsorted(users, np.arange(n_rows + 1))
+    entries = Observations.from_wide(rng.random((2, 2))).by_user._replace(
+        ptr=ptr, index=items.astype(np.int32), value=values
+    )
+    factors = rng.random((30, 5))
+    found = []
+
+    def step(G: Any, h: Any, e: Any, energy: Any) -> Any:
+        energy[:] += e
+        return h.sum(axis=0)
+
+    for at_a_time in (None, 3):
+        for n_threads in (1, 3):
+            energy = np.zeros(n_rows)
+            total = engine("cpu", n_threads).run(
+                step, entries, factors, energy, at_a_time=at_a_time
+            )
+            assert_allclose(energy, np.nansum(table.astype(float) ** 2, axis=1), rtol=1e-5)
+            found.append(total)
+    filled = np.nan_to_num(table.astype(float))
+    assert_array_equal(found[0], found[1])
+    assert_array_equal(found[2], found[3])
+    for total in found:
+        assert_allclose(total, (filled @ factors).sum(axis=0), rtol=1e-5)
+
+
+def test_an_unknown_engine_is_refused_with_those_that_there_are() -> None:
+    assert engine(n_threads=2) == cpu.CPU(2)
+    with pytest.raises(ValueError, match=f"engine='quantum' is unknown; .*{next(iter(ENGINES))}"):
+        engine("quantum")
