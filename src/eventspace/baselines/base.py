@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from eventspace._base.checks import check_number, check_whole
 from eventspace._base.codes import WORD, numbers
+from eventspace._base.randomness import seed_of
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations, to_learn_from
@@ -22,27 +23,18 @@ from eventspace.fitting.half_steps import HalfSteps, PmfStep, new_pmfs
 from eventspace.fitting.settings import checked_engine
 
 
+@dataclass(eq=False, repr=False)
 class Alternating(Holder, ABC):
     """Indicators and PMFs in turn, each with a solver of its own, by the model's own descent."""
 
-    def __init__(
-        self,
-        n_events: int = 8,
-        *,
-        pmf_penalty: float = 1.0,
-        n_iter: int = 20,
-        tol: float = 1e-4,
-        n_init: int = 1,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-    ) -> None:
-        self.n_events = n_events
-        self.pmf_penalty = pmf_penalty
-        self.n_iter = n_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_events: int = 8
+    _: KW_ONLY
+    pmf_penalty: float = 1.0
+    n_iter: int = 20
+    tol: float = 1e-4
+    n_init: int = 1
+    n_jobs: int | None = -1
+    random_state: Any = None
 
     @abstractmethod
     def _solvers(self) -> tuple[Any, Any]:
@@ -81,7 +73,7 @@ class Alternating(Holder, ABC):
         start: Callable[[np.random.Generator], Descent],
     ) -> Self:
         """Keep the best of the descents from ``n_init`` starts."""
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        rng = np.random.default_rng(seed_of(self.random_state))
         best = best_descent(
             (start(rng) for _ in range(self.n_init)),
             observations,

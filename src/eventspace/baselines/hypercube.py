@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from eventspace.fitting.half_steps import PmfStep
 from eventspace.pmf import Pairwise
 
 
+@dataclass(eq=False, repr=False)
 class HypercubeModel(Alternating):
     """The paper's NNM: psi_i in [0, 1]^D, where psi_i[d] is P[X_i = 1] in the event d.
 
@@ -60,28 +62,8 @@ class HypercubeModel(Alternating):
         What was learnt from.
     """
 
-    def __init__(
-        self,
-        n_events: int = 8,
-        *,
-        pmf_penalty: float = 1.0,
-        n_iter: int = 20,
-        tol: float = 1e-4,
-        n_init: int = 1,
-        init: Any = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_events,
-            pmf_penalty=pmf_penalty,
-            n_iter=n_iter,
-            tol=tol,
-            n_init=n_init,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.init = init
+    _: KW_ONLY
+    init: Any = None
 
     def fit(self, X: Any, y: Any = None, *, pmf: Any = None, indicators: Any = None) -> Self:
         """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored.

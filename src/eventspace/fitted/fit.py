@@ -34,9 +34,9 @@ class Fit:
         """D."""
         return int(self.pmf.shape[1])
 
-    @cached_property
+    @property
     def indicators(self) -> Bits:
-        """psi: items x events, whether the item comes true in the event."""
+        """psi: items x events, whether the item comes true in the event; unpacked when asked."""
         return unpack(self.codes, self.n_events)
 
     @cached_property

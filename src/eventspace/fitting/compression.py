@@ -35,16 +35,6 @@ class WholeTable(NamedTuple):
     by_user: Product
     by_item: Product
 
-    @property
-    def n_users(self) -> int:
-        """The number of users."""
-        return len(self.by_user.left)
-
-    @property
-    def n_items(self) -> int:
-        """The number of items."""
-        return len(self.by_item.left)
-
 
 def whole_table(theta: Floats, psi: Floats, n_threads: int, show: bool | None) -> WholeTable:
     """The predictions of an average with PMFs theta and indicators psi, as numbers."""
@@ -76,7 +66,7 @@ def compress(average: Any, n_events: int, rng: np.random.Generator) -> Descent:
     table = whole_table(average.pmf, psi, engine.n_threads, show)
     with one_blas_thread(), bar("compress", N_ITER * n_starts, show) as update:
         descent = best_descent(
-            (random_start(table, n_events, rng) for _ in range(n_starts)),
+            (random_start(average.observations, n_events, rng) for _ in range(n_starts)),
             table,
             HalfSteps.on(engine, SOLVER, Pairwise()),
             prior="zero",

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from eventspace._base.codes import numbers
 from eventspace._base.randomness import streams
 from eventspace._base.types import Floats
+from eventspace.data.observations import Observations
 from eventspace.engines.protocol import Table
 from eventspace.fitting.half_steps import HalfSteps
 
@@ -35,14 +36,6 @@ class Observed(Protocol):
     @property
     def by_item(self) -> Table:
         """A row for each item."""
-
-    @property
-    def n_users(self) -> int:
-        """The number of users."""
-
-    @property
-    def n_items(self) -> int:
-        """The number of items."""
 
 
 @dataclass
@@ -71,11 +64,11 @@ class Descent:
         return self.history[-1] if self.history else np.inf
 
 
-def random_start(observed: Observed, n_events: int, rng: np.random.Generator) -> Descent:
+def random_start(observations: Observations, n_events: int, rng: np.random.Generator) -> Descent:
     """PMFs drawn uniformly from the simplex, and empty sets."""
-    pmf = rng.standard_exponential((observed.n_users, n_events))
+    pmf = rng.standard_exponential((observations.n_users, n_events))
     pmf /= pmf.sum(axis=1, keepdims=True)
-    return Descent(pmf, np.zeros(observed.n_items, dtype=np.uint64))
+    return Descent(pmf, np.zeros(observations.n_items, dtype=np.uint64))
 
 
 def descend(

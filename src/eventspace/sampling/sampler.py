@@ -62,7 +62,7 @@ class Sampler:
         """The one that these settings ask for."""
         attributes = of_users.standard(), of_items.standard()
         fixed = None if settings.concentration == "auto" else float(settings.concentration)
-        beforehand = Beforehand(fixed, settings.informed, *attributes)
+        beforehand = Beforehand(fixed, bool(settings.informed), *attributes)
         return cls(settings.n_events, beforehand, checked_engine(settings), settings.verbose)
 
     def sample(
@@ -116,10 +116,8 @@ class Sampler:
 
     def start(self, observations: Observations, rng: np.random.Generator) -> Chain:
         """A chain where a descent ends, down ever weaker penalties."""
-        descent, engine = (
-            random_start(observations, self.n_events, rng),
-            self.engine.with_threads(1),
-        )
+        descent = random_start(observations, self.n_events, rng)
+        engine = self.engine.with_threads(1)
         for penalty in START_PENALTIES:
             steps = HalfSteps.on(engine, START_SOLVER, Pairwise(), 0.0, penalty)
             descent = descend(

@@ -14,7 +14,7 @@ from eventspace.data.entries import Entries
 ROUNDING = 1e-9  # what is smaller is not there
 RIDGE_OF_CONSTANT = 0.1
 
-# features of all rows, given those of the other side: of items given PMFs, of users given bits
+# features of all items, given the PMFs, or of all users, given the bits
 Features = Callable[[Floats], Floats]
 
 
