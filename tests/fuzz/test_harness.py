@@ -37,7 +37,7 @@ def int_ids() -> Any:
 
 
 def test_whatever_ends_a_case_is_noticed_and_the_others_run(tmp_path) -> None:
-    outcome = run("trials", cases=24, workers=2, patience=4, findings=tmp_path)
+    outcome = run("trials", cases=24, workers=2, patience=8, findings=tmp_path)
     found = {line["case"]: Kind(line["kind"]) for line in outcome.findings}
     assert found == {
         trials.CRASH: Kind.CRASH,
@@ -49,7 +49,7 @@ def test_whatever_ends_a_case_is_noticed_and_the_others_run(tmp_path) -> None:
     }
     assert outcome.cases == 24
     assert outcome.counts[Kind.REFUSED] == 18
-    assert "1 x hang: over 4 s" in outcome.table()
+    assert "1 x hang: over 8 s" in outcome.table()
     where = {line["case"]: line["where"] for line in outcome.findings}
     assert "SIGSEGV" in where[trials.CRASH]
     assert "SIGABRT" in where[trials.ABORT]

@@ -117,11 +117,13 @@ class ModelJudge:
             done.append(_interval)
         if number % rarely["look"] == 0:
             done += [_recommend, _events, _summary]
-        for name, operation in (("saved", self._saved), ("report", self._report)):
+        for name, operation in (
+            ("saved", self._saved),
+            ("report", self._report),
+            ("fold_in", _fold_in),
+        ):
             if number % rarely[name] == 0:
                 done.append(operation)
-        if number % rarely["fold_in"] == 0:
-            done.append(_fold_in)  # the last: it changes the model
         return done
 
     def _saved(self, model: Any, number: int) -> None:
@@ -235,9 +237,9 @@ def _fold_in(model: Any, number: int) -> None:
     """A new user with known items, and a new item of known users, before and after it."""
     users, items, (lo, hi) = model.user_ids, model.item_ids, model.observations.scale
     n = min(3, len(items))
-    model.fold_in(([STRANGER] * n, items[:n], [hi, lo, hi][:n]))
+    model = model.fold_in(([STRANGER] * n, items[:n], [hi, lo, hi][:n]))
     m = min(3, len(users))
-    model.fold_in((users[:m], [STRANGER] * m, [lo, hi, hi][:m]))
+    model = model.fold_in((users[:m], [STRANGER] * m, [lo, hi, hi][:m]))
     demand_chances(model.predict(), "predict() after fold_in")
     demand_chances(model.predict(([STRANGER], [STRANGER])), "the new ones after fold_in")
 
