@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from eventspace import KolmogorovModel, Observations
-from eventspace.logic import event_labels as characters
+from eventspace.logic import event_labels
 from eventspace.logic.event_labels import EventLabels
 from tests.test_rules import random_model
 
@@ -146,7 +146,7 @@ def test_tags_of_any_form_are_read() -> None:
     }
     members: dict = {}
     for item, value in forms.items():
-        for tag in characters._tags_of(value):
+        for tag in event_labels._tags_of(value):
             members.setdefault(tag, []).append(item)
     assert members == {"A": ["i0", "i1"], "B": ["i0", "i4"], "C": ["i4"], 7: ["i6"]}
     twice = pd.Series(["A", "B"], index=["i0", "i0"])

@@ -66,21 +66,26 @@ class Ids:
         return self._found(plain_array(column))
 
     def _found(self, asked: npt.NDArray[Any]) -> Positions:
-        whole = _is_whole(self.values) and _is_whole(asked)
-        if len(asked) > _FEW:
-            index = self._scrambled_index if whole else self._index
-            wanted = _pandas_index(_scrambled(asked) if whole else asked)
-            return np.asarray(index.get_indexer(wanted), dtype=np.int64)
-        if whole:
-            known = np.flatnonzero(np.isin(self.values, asked))
-            place = dict(zip(self.values[known].tolist(), known.tolist(), strict=True))
-        else:
-            place = self._place
-        return np.array([place.get(id_, -1) for id_ in asked.tolist()], dtype=np.int64)
+        """A few of the ids' own kind are found without pandas, which takes long to import."""
+        whole, alike = _is_whole(self.values), self.values.dtype == asked.dtype
+        if len(asked) <= _FEW and alike and len(self) and (whole or asked.dtype == object):
+            if whole:
+                at = np.searchsorted(self.values, asked, sorter=self._order)
+                nearest = self._order[np.minimum(at, len(self) - 1)]
+                return np.where(self.values[nearest] == asked, nearest, -1)
+            return np.array([self._place.get(id_, -1) for id_ in asked.tolist()], dtype=np.int64)
+        scrambled = whole and _is_whole(asked)
+        index = self._scrambled_index if scrambled else self._index
+        wanted = _pandas_index(_scrambled(asked) if scrambled else asked)
+        return np.asarray(index.get_indexer(wanted), dtype=np.int64)
 
     @cached_property
     def _place(self) -> dict[Any, int]:
         return {id_: k for k, id_ in enumerate(self)}
+
+    @cached_property
+    def _order(self) -> Positions:
+        return np.argsort(self.values)
 
     @cached_property
     def _index(self) -> Any:

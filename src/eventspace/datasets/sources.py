@@ -37,47 +37,48 @@ class Source:
         """Whether the file is there, without fetching anything."""
         return any((place / file).is_file() for place in self._places())
 
+    def path(self, file: str) -> Path:
+        """One of the files, fetched if it has to be."""
+        if not self.has(file):
+            if self.url is None:
+                raise FileNotFoundError(
+                    f"{self.name} needs {file}: put it into a folder {self.name} and let "
+                    f"{self._around()}. It is from {self.page}{self.how}"
+                )
+            self._fetch(self.url, self._places()[-1])
+        for place in self._places():
+            if (place / file).is_file():
+                return place / file
+        raise FileNotFoundError(f"There is no {file} in what {self.url} gave.")
+
     def _places(self) -> list[Path]:
         given = os.environ.get("EVENTSPACE_DATA")
         return [*([Path(given) / self.name] if given else []), cache() / self.name]
 
-    def path(self, file: str) -> Path:
-        """One of the files, fetched if it has to be."""
-        places = self._places()
-        for place in places:
-            if (place / file).is_file():
-                return place / file
-        if self.url is None:
-            raise FileNotFoundError(
-                f"{self.name} needs {file}: put it into a folder {self.name} and let "
-                f"EVENTSPACE_DATA name the folder around it{given_but_empty(self.name)}. It is "
-                f"from {self.page}{self.how}"
-            )
-        self._fetch(places[-1])
-        if not (places[-1] / file).is_file():
-            raise FileNotFoundError(f"There is no {file} in what {self.url} gave.")
-        return places[-1] / file
+    def _around(self) -> str:
+        """What has to name the folder, and what it names now if that is another."""
+        given = os.environ.get("EVENTSPACE_DATA")
+        now = f" (now it is {given!r}, where there is no {self.name})" if given else ""
+        return f"EVENTSPACE_DATA name the folder around it{now}"
 
-    def _fetch(self, folder: Path) -> None:
-        assert self.url is not None
+    def _fetch(self, url: str, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder) as temporary:
-            whole = Path(temporary) / PurePosixPath(self.url).name
+            whole = Path(temporary) / PurePosixPath(url).name
             try:
-                download(self.url, whole, self.name)
+                download(url, whole, self.name)
             except (OSError, http.client.HTTPException) as error:
                 reason = getattr(error, "reason", error)
                 raise FileNotFoundError(
-                    f"{self.name} could not be fetched from {self.url} ({reason}): get it from "
+                    f"{self.name} could not be fetched from {url} ({reason}): get it from "
                     f"{self.page}, put its files into a folder {self.name}, and let "
-                    "EVENTSPACE_DATA name the folder around it"
-                    f"{given_but_empty(self.name)}."
+                    f"{self._around()}."
                 ) from error
             kind, expected = self.checksum.split(":")
             found = hashlib.new(kind, whole.read_bytes(), usedforsecurity=False).hexdigest()
             if found != expected:
                 raise UserError(
-                    f"What {self.url} gave is not what was expected: its {kind} is {found}, not "
+                    f"What {url} gave is not what was expected: its {kind} is {found}, not "
                     f"{expected}. Nothing was kept."
                 )
             ready = Path(temporary) / "ready"
@@ -88,12 +89,6 @@ class Source:
                 shutil.move(whole, ready / whole.name)
             for file in ready.iterdir():  # none of which is half a file
                 os.replace(file, folder / file.name)
-
-
-def given_but_empty(name: str) -> str:
-    """What to say of an EVENTSPACE_DATA that has no such folder."""
-    given = os.environ.get("EVENTSPACE_DATA")
-    return f" (now it is {given!r}, where there is no {name})" if given else ""
 
 
 def cache() -> Path:

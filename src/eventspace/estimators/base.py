@@ -24,6 +24,9 @@ R = TypeVar("R")
 F = TypeVar("F")
 
 
+HELD = ("fitted_", "best_model_")  # what an estimator holds, and asks for the rest
+
+
 def answered(method: Callable[Concatenate[F, P], R]) -> Callable[Concatenate[Any, P], R]:
     """A method of fitted models as one of the estimators that hold them."""
 
@@ -60,9 +63,17 @@ class Holder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.fitted_
 
     def __getattr__(self, name: str) -> Any:
-        if name.endswith("_") and not name.startswith("_") and name != "fitted_":
-            return getattr(self.fitted_, name[:-1])
+        """What the fitted model knows; not what it does."""
+        asked = name.endswith("_") and not name.startswith("_") and name not in HELD
+        if asked and hasattr(self, "fitted_"):
+            value = getattr(self.fitted_, name[:-1], self)
+            if value is not self and not callable(value):
+                return value
         raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        known = self.fitted_.known() if hasattr(self, "fitted_") else []
+        return sorted({*super().__dir__(), *(f"{name}_" for name in known)})
 
     @property
     def n_features_in_(self) -> int:
@@ -93,7 +104,9 @@ class Estimator(Holder):
         """What was learnt; parameters that were set since then hold for what is new and saved."""
         fitted = super()._asked()
         if self._learnt_with is not None:
-            fitted.settings = self._settings()
+            settings = self._settings()
+            if vars(settings) != vars(fitted.settings):  # others may hold the old one
+                self.fitted_ = fitted = fitted.with_settings(settings)
         return fitted
 
     event = answered(FittedModel.event)
@@ -104,12 +117,12 @@ class Estimator(Holder):
     summary = answered(FittedModel.summary)
     save = answered(FittedModel.save)
 
-    def fold_in(self, X: Any, **attributes: Any) -> Self:
+    def fold_in(self, X: Any) -> Self:
         """Add the new users and the new items of a table, without touching the rest.
 
         See :meth:`eventspace.fitted.FittedModel.fold_in`, which gives a new model instead.
         """
-        self.fitted_ = self._asked().fold_in(X, **attributes)
+        self.fitted_ = self._asked().fold_in(X)
         return self
 
     @classmethod

@@ -135,6 +135,17 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         self.fitted_ = FittedPosterior(fit, settings)
         return self
 
+    def fold_in(self, X: Any, *, user_attributes: Any = None, item_attributes: Any = None) -> Self:
+        """Add the new users and the new items of a table, with their attributes if there are any.
+
+        See :meth:`eventspace.fitted.posterior.FittedPosterior.fold_in`, which gives a new model.
+        """
+        fitted = self._asked()
+        self.fitted_ = fitted.fold_in(
+            X, user_attributes=user_attributes, item_attributes=item_attributes
+        )
+        return self
+
 
 def drawn(
     observations: Observations,

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
@@ -153,7 +154,9 @@ class KolmogorovModelCV(Estimator):
         settings = self._candidate(seed, *best.parameters)
         path = tuple(self.path_.tolist())
         refitted = _refitted(settings, path, observations)
-        self.fitted_ = FittedModel(refitted, settings, partial(_sets, settings, path))
+        relearn = partial(_sets, settings, path)
+        settings = replace(settings, verbose=self.verbose)
+        self.best_model_ = KolmogorovModel.holding(FittedModel(refitted, settings, relearn))
         return self
 
     def _candidate(self, seed: int, *chosen: Any) -> DescentSettings:
@@ -175,9 +178,15 @@ class KolmogorovModelCV(Estimator):
         )
 
     @property
-    def best_model_(self) -> KolmogorovModel:
-        """The best model as an estimator."""
-        return KolmogorovModel.holding(self.fitted_)
+    def fitted_(self) -> Any:
+        """What the best model has learnt."""
+        return self.best_model_._asked()
+
+    def fold_in(self, X: Any) -> Self:
+        """Add the new users and the new items of a table to the best model."""
+        check_is_fitted(self)
+        self.best_model_.fold_in(X)
+        return self
 
 
 class Trial(NamedTuple):

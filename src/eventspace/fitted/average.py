@@ -48,9 +48,9 @@ class FittedAverage(FittedModel):
 
     def samples(self) -> Iterator[tuple[Floats, Bits]]:
         """Each sample: its PMFs, users x events, and its indicators, items x events."""
-        fit = self.fit
+        fit, bits = self.fit, self.fit.indicators
         for events in fit.sample_events:
-            yield fit.pmf[:, events] * fit.n_samples, fit.indicators[:, events]
+            yield fit.pmf[:, events] * fit.n_samples, bits[:, events]
 
     # how sure it is
 
@@ -117,7 +117,8 @@ class FittedAverage(FittedModel):
         if who.size and who[0] < 0:
             pmf[0] = fit.pmf_mean * fit.n_samples
         anyone, anything = users < 0, (items < 0) | fit.unsaid[items]
-        rated_users, rated_items = fit.observations.by_user.rated, fit.observations.by_item.rated
+        rated_users = fit.observations.by_user.rated
+        rated_items = np.flatnonzero(fit.observations.by_item.rated)
         for events in fit.sample_events:
             theta, psi = pmf[:, events], self.indicators_or_mean(events, what)
             p = dot_products(theta, psi, u, i)
@@ -126,7 +127,7 @@ class FittedAverage(FittedModel):
                 square += p * p
                 continue
             P = mean_square(fit.pmf[rated_users, events] * fit.n_samples)
-            S = mean_square(fit.indicators[rated_items, events])
+            S = mean_square(self.indicators_in(events, rated_items))
             of_anyone = np.einsum("id,id->i", psi @ P, psi)[i]
             of_anything = np.einsum("ud,ud->u", theta @ S, theta)[u]
             both = np.where(anything, np.sum(P * S), of_anyone)

@@ -34,9 +34,9 @@ class Fit:
         """D."""
         return int(self.pmf.shape[1])
 
-    @cached_property
+    @property
     def indicators(self) -> Bits:
-        """psi: items x events, whether the item comes true in the event."""
+        """psi: items x events, whether the item comes true in the event; unpacked when asked."""
         return unpack(self.codes, self.n_events)
 
     @cached_property
@@ -124,7 +124,7 @@ class DescentFit(Fit):
     @property
     def origin(self) -> str:
         """Where it came from: "descent", "compressed", or "parts" if both sides were given."""
-        if np.isinf(self.gap).all():
+        if np.isinf(self.gap).any():  # users whom nobody has solved for
             return "parts"
         return "descent" if self.loss is None else "compressed"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -58,6 +59,22 @@ class FittedModel(Predictor):
         """``relearn`` gives the items' sets of another fit, by its seed, where it is not plain."""
         self.fit, self.settings = fit, settings  # type: ignore[assignment]
         self._relearn = relearn
+
+    def with_settings(self, settings: Any) -> Self:
+        """The same fit, with other settings for what is new and saved."""
+        return type(self)(self.fit, settings, self._relearn)
+
+    def known(self) -> list[str]:
+        """What it knows of itself, by name."""
+        of_fit = [field.name for field in fields(self.fit)]
+        kinds = (property, cached_property)
+        derived = [
+            name
+            for kind in (type(self.fit), type(self))
+            for name in dir(kind)
+            if isinstance(inspect.getattr_static(kind, name), kinds)
+        ]
+        return [name for name in of_fit + derived if not name.startswith("_")]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Whatever comes from a pickle is checked."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
@@ -247,6 +249,11 @@ class Factors(Predictor):
         self.indicator_mean = np.asarray(indicators[items].mean(axis=0))
         self.unsaid = ~items
 
+    def known(self) -> list[str]:
+        """What it knows of itself, by name."""
+        names = [name for name in vars(self) if name not in ("name", "solve", "unsaid")]
+        return [*names, "user_ids", "item_ids"]
+
     def indicators_in(self, events: slice, items: Positions) -> Floats:
         """psi of some items in some events, as numbers."""
         return self.indicators[items, events].astype(np.float64)
@@ -266,7 +273,10 @@ class Factors(Predictor):
 
 
 def r_squared(truth: Floats, predicted: Floats, weight: NDArray[Any]) -> float:
-    """The part of the (weighted) variance that predictions explain; 0 or 1 where nothing varies."""
+    """The part of the (weighted) variance that is explained; 0 or 1 where nothing varies."""
+    if len(truth) < 2:
+        warnings.warn("R^2 is not defined for fewer than two entries", stacklevel=3)
+        return math.nan
     rest = float(weight @ np.square(truth - predicted))
     total = float(weight @ np.square(truth - np.average(truth, weights=weight)))
     return 1.0 - rest / total if total else float(rest == 0.0)

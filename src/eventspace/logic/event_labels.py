@@ -19,6 +19,7 @@ from eventspace._base.errors import UserError
 from eventspace._base.jit import njit
 from eventspace._base.printable import encoded, shown
 from eventspace._base.types import Floats
+from eventspace.data.column import missing
 from eventspace.data.deviations import deviations
 from eventspace.data.frames import DataFrame, data_frame
 from eventspace.logic.space import SHRINKAGE, Space
@@ -143,7 +144,7 @@ def _tags_of(value: Any) -> list[Hashable]:
         return [tag.strip() for tag in encoded(value).decode().split("|") if tag.strip()]
     if isinstance(value, Iterable):
         return [tag for part in value for tag in _tags_of(part)]
-    return [] if value is None or value != value else [value]  # NaN is not itself
+    return [] if missing(np.array([value], dtype=object))[0] else [value]
 
 
 @njit(cache=True, nogil=True)

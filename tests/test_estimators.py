@@ -1,0 +1,141 @@
+"""Estimators hold a fitted model, and answer as it does."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import r2_score
+
+from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovModelCV, load
+from eventspace.baselines import BiasModel
+from eventspace.data.frames import COLUMNS, data_frame
+from eventspace.data.ids import Ids
+from eventspace.fitted import FittedModel
+from eventspace.fitted.prediction import r_squared
+
+
+@pytest.fixture(scope="module")
+def table() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    chance = rng.dirichlet(np.ones(3), 40) @ (rng.random((3, 12)) < 0.5)
+    return np.where(rng.random(chance.shape) < 0.7, chance, np.nan)
+
+
+@pytest.fixture(scope="module")
+def model(table) -> KolmogorovModel:
+    return KolmogorovModel(3, random_state=0).fit(table)
+
+
+def test_what_the_fitted_model_knows_is_an_attribute(model) -> None:
+    for name in ("pmf_", "codes_", "history_", "loss_", "given_", "user_ids_", "indicators_"):
+        assert name in dir(model)
+        assert_array_equal(getattr(model, name), getattr(model.fitted_, name[:-1]))
+    for name in ("predict_", "nothing_"):  # what it does is a method, here as there
+        assert not hasattr(model, name)
+    with pytest.raises(AttributeError, match="'KolmogorovModel' has no attribute 'pmf_'"):
+        _ = KolmogorovModel().pmf_
+    assert "pmf_" not in dir(KolmogorovModel())
+    assert "pmf_" in dir(BiasModel().fit(np.eye(3)))
+    with pytest.raises(NotFittedError):
+        KolmogorovModel().predict()
+
+
+def test_methods_are_those_of_fitted_models() -> None:
+    assert KolmogorovModel.predict.__doc__ == FittedModel.predict.__doc__
+    assert KolmogorovModel.rules.__wrapped__ is FittedModel.rules  # type: ignore[attr-defined]
+
+
+def test_parameters_set_after_a_fit_hold_for_what_is_new(model, table, tmp_path) -> None:
+    other = KolmogorovModel.holding(model.fitted_).set_params(pmf_penalty=1e6)
+    assert np.ptp(other.transform(table), axis=0).max() < 1e-3  # all are the population's
+    assert np.ptp(model.transform(table), axis=0).max() > 0.1  # who holds it too is as before
+    other.save(tmp_path / "m")
+    assert load(tmp_path / "m").settings.pmf_penalty == 1e6
+    assert model.fitted_.settings.pmf_penalty == 1.0
+
+
+def test_estimators_that_share_a_model_do_not_disturb_each_other(model, table) -> None:
+    penalties = (1.0, 1e6)
+    twins = [KolmogorovModel.holding(model.fitted_).set_params(pmf_penalty=x) for x in penalties]
+    expected = [twin.transform(table) for twin in twins]
+    with ThreadPoolExecutor(2) as pool:
+        for k, found in enumerate(pool.map(lambda n: twins[n % 2].transform(table), range(40))):
+            assert_array_equal(found, expected[k % 2])
+
+
+def test_the_best_model_of_a_search_is_the_one_that_answers(table) -> None:
+    search = KolmogorovModelCV(3, pmf_penalty=(10.0, 1.0), cv=0.2, random_state=0).fit(table)
+    assert search.best_model_ is search.best_model_
+    new = ([100], [0], [1.0])
+    search.best_model_.fold_in(new)
+    assert search.observations_.n_users == 41
+    assert search.fold_in(([101], [0], [1.0])).best_model_.observations_.n_users == 42
+    again = pickle.loads(pickle.dumps(search))
+    assert_array_equal(again.predict(), search.predict())
+    assert search.rules(top=3, restarts=1) is not None
+    with pytest.raises(AttributeError):
+        _ = KolmogorovModelCV().best_model_
+
+
+def test_a_fold_in_gives_a_new_model_and_leaves_the_old(model) -> None:
+    before = model.fitted_
+    after = before.fold_in(([100], [0], [1.0]))
+    assert (before.observations.n_users, after.observations.n_users) == (40, 41)
+    shallow = copy.copy(model).fold_in(([100], [0], [1.0]))
+    assert (model.observations_.n_users, shallow.observations_.n_users) == (40, 41)
+
+
+def test_given_parts_stay_given_when_somebody_is_new(model, table) -> None:
+    parts = KolmogorovModel.from_parts(model.pmf_, model.indicators_, table)
+    assert "nothing: PMFs and indicators were given" in parts.summary()
+    assert parts.fold_in(([100], [0], [1.0])).summary().count("were given") == 1
+
+
+def test_an_average_has_no_stream_of_rules(table) -> None:
+    average = KolmogorovEnsemble(3, n_models=2, random_state=0).fit(table)
+    with pytest.raises(ValueError, match=r"rules\(top=None\) gives them all"):
+        average.fitted_.iter_rules()
+
+
+def test_r_squared_is_that_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    truth, weight = rng.random(30), rng.random(30)
+    predicted = truth + rng.normal(0, 0.1, 30)
+    assert_allclose(
+        r_squared(truth, predicted, weight), r2_score(truth, predicted, sample_weight=weight)
+    )
+    for constant in (truth * 0, truth * 0 + 1):
+        assert r_squared(truth * 0, constant, weight) == r2_score(truth * 0, constant)
+    with pytest.warns(UserWarning, match="fewer than two"):
+        assert np.isnan(r_squared(truth[:1], truth[:1], weight[:1]))
+
+
+def test_columns_need_no_library() -> None:
+    columns = {"a": np.arange(3)}
+    found: object = data_frame(columns, COLUMNS)
+    assert found is columns
+
+
+@pytest.mark.parametrize(
+    ("known", "asked"),
+    [
+        ([1, 2, 3], [True]),
+        ([2**53 + 1, 5], [float(2**53)]),
+        (np.array([2**63 + 1, 5], np.uint64), np.array([5, -1])),
+        ([10, 30, 20], [20, 15, 40, 10]),
+        (["a", "b"], ["b", "c"]),
+        (["a", 1, (1, 2)], [(1, 2), 1, None]),
+        ([0.5, 1.5], [1.5, 2.5]),
+        ([], [1]),
+    ],
+)
+def test_few_ids_are_found_as_many_are(known, asked) -> None:
+    ids, few = Ids(known), Ids(asked).values
+    many = np.concatenate([few] * 100)
+    assert_array_equal(np.tile(ids.positions(few), 100), ids.positions(many))
