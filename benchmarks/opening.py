@@ -58,7 +58,7 @@ def check(model: Any) -> None:
     for ids, what in ((seen.user_ids, "user"), (seen.item_ids, "item")):
         check_ids(Ids(ids.values), what)
     check_entries(seen.by_user, seen.n_users, seen.n_items)
-    check_parts(model.fit)
+    check_parts(model.record)
 
 
 def main() -> None:

@@ -70,4 +70,4 @@ def wide_frame() -> pd.DataFrame:
 
 def altered(model: FittedModel, **parts: Any) -> FittedModel:
     """A fitted model with other parts than it was fitted to."""
-    return type(model)(replace(model.fit, **parts), model.settings)
+    return type(model)(replace(model.record, **parts), model.settings)

@@ -134,7 +134,7 @@ def test_noise_is_that_of_an_observation_of_weight_one() -> None:
 
 def test_a_trial_tells_noise_from_the_spread_of_the_models(noisy) -> None:
     fold = folds(noisy[0], 0.1, np.random.RandomState(0))[0]
-    restarts = Restarts(n_events=8, n_iter=2, n_threads=1, show=False)
+    restarts = Restarts(n_events=8, n_iter=2, engine=CPU(), show=False)
     trial = restarts.best(fold, 3.0, [0.1], seed=5)
     assert trial[:2] == (3.0, 0.1)
     models = restarts.fitted(fold.train, trial, 5, TRIAL_MODELS)
@@ -149,7 +149,7 @@ def test_a_trial_tells_noise_from_the_spread_of_the_models(noisy) -> None:
 
 def test_each_penalty_has_its_iterations_however_the_last_one_ended(noisy) -> None:
     """A descent that stood still goes on with the next penalty until it stands still again."""
-    restarts = Restarts(n_events=3, n_iter=60, n_threads=1, show=False)
+    restarts = Restarts(n_events=3, n_iter=60, engine=CPU(), show=False)
     trial = Trial(0.3, 0.0, np.nan, np.nan)
     ((pmf, bits),) = restarts.fitted(noisy[0], trial, 0, 1)
     start = Descent(pmf.copy(), pack(bits)[:, 0])

@@ -53,7 +53,7 @@ def test_public_names() -> None:
         "score",
         "transform",
     }
-    more = {"ItemKMeans": {"labels_"}, "BinaryFactorization": {"codes_"}}
+    more = {"ItemKMeans": {"codes_", "labels_"}, "BinaryFactorization": {"codes_"}}
     for kind in map(type, EVERY):
         own = {name for name in public(kind) if name in _declared(kind)}
         assert own == common | more.get(kind.__name__, set())

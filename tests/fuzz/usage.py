@@ -144,11 +144,11 @@ def fingerprint(model: Any) -> str:
     seen = model.observations
     parts = [type(model).__name__, repr(sorted(vars(model.settings).items(), key=str))]
     parts += [repr(seen.scale), repr(seen.library)]
-    parts += [repr(_numbers(model.fit))]
+    parts += [repr(_numbers(model.record))]
     digest = hashlib.sha1("\n".join(parts).encode("utf-8", "surrogatepass"))
     for ids in (model.user_ids, model.item_ids):
         digest.update(repr(ids.tolist()).encode("utf-8", "surrogatepass"))
-    for array in (*_arrays(model.fit).values(), *seen.by_user):
+    for array in (*_arrays(model.record).values(), *seen.by_user):
         whole = np.asarray(array)
         digest.update(f"{whole.dtype.str} {whole.shape}".encode())
         plain = whole.dtype != object

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.types import Floats
+from eventspace._base.types import Codes, Floats
 from eventspace.baselines.base import Alternating
 from eventspace.data.observations import Observations
 from eventspace.fitting.descent import Descent
@@ -98,3 +98,8 @@ class ItemKMeans(Alternating):
     def labels_(self) -> NDArray[np.int64]:
         """The cluster of each item."""
         return event_of(self._psi)
+
+    @property
+    def codes_(self) -> Codes:
+        """The cluster of each item as a set of one event."""
+        return np.asarray(self._psi[:, None])

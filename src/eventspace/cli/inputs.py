@@ -142,7 +142,7 @@ def described(path: Path, titles: Path | None, tags: Path | None = None) -> Desc
             labels = {name: labels[id_] for id_, name in pairs if id_ in labels}
         ids_shown = Ids(names)
     seen = dataclasses.replace(known.observations, item_ids=ids_shown, library=COLUMNS)
-    shown = type(known)(dataclasses.replace(known.fit, observations=seen), known.settings)
+    shown = type(known)(dataclasses.replace(known.record, observations=seen), known.settings)
     return Described(shown, labels, ids)
 
 

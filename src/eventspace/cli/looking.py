@@ -53,7 +53,7 @@ def facts(model: FittedModel) -> dict[str, Any]:
 
     from eventspace.cli.learning import CLASSES
 
-    fit, seen = model.fit, model.observations
+    fit, seen = model.record, model.observations
     rmse = math.sqrt(fit.error / seen.total_weight)
     lo, hi = seen.scale
     n_samples = getattr(fit, "n_samples", 1) * getattr(fit, "n_together", 1)

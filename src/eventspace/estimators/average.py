@@ -21,5 +21,11 @@ class AverageEstimator(Estimator):
     predict_interval = answered(FittedAverage.predict_interval)
 
     def to_model(self, n_events: int | None = None) -> KolmogorovModel:
-        """One model to hold and to read: see :meth:`eventspace.fitted.FittedAverage.to_model`."""
+        """One model to hold and to read: with all the events, or compressed to ``n_events``.
+
+        None gives the average itself as a :class:`KolmogorovModel`, its events numbered by mass.
+        It predicts, proves and explains; it takes in nobody new. A number, at most 64, gives a
+        model that was fitted to the average's predictions; its ``loss_`` says how far it is from
+        them. Either way an item without ratings has the mean indicator of the others.
+        """
         return KolmogorovModel.holding(self._asked().to_model(n_events))

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps
+from types import FunctionType
 from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
@@ -94,6 +95,15 @@ class Estimator(Holder):
     error_: float
     _learnt_with: ClassVar[type[Any] | None] = None  # the class of its settings, where it has one
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls._learnt_with is not None:  # its constructor, by the estimator's own name in errors
+            init: Any = cls._learnt_with.__init__
+            own = FunctionType(init.__code__, init.__globals__, "__init__", init.__defaults__)
+            own.__kwdefaults__, own.__annotations__ = init.__kwdefaults__, init.__annotations__
+            own.__qualname__ = f"{cls.__qualname__}.__init__"
+            cls.__init__ = own  # type: ignore[method-assign]
+
     def _settings(self) -> Any:
         """The parameters as they are now."""
         assert self._learnt_with is not None
@@ -120,7 +130,9 @@ class Estimator(Holder):
     def fold_in(self, X: Any) -> Self:
         """Add the new users and the new items of a table, without touching the rest.
 
-        See :meth:`eventspace.fitted.FittedModel.fold_in`, which gives a new model instead.
+        Each entry needs a new user and a known item, or a known user and a new item. A new user is
+        one convex solve, a new item one binary one. A known item that nobody had rated is taken as
+        a new one, once its new raters are known.
         """
         self.fitted_ = self._asked().fold_in(X)
         return self

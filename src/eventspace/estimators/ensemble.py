@@ -16,7 +16,7 @@ from eventspace.fitted.ensemble import FittedEnsemble
 from eventspace.fitted.fit import EnsembleFit, stacked
 from eventspace.fitting.folds import folds
 from eventspace.fitting.restarts import EnsembleSettings, Restarts, Trial, check_settings
-from eventspace.fitting.settings import checked_threads
+from eventspace.fitting.settings import checked_engine
 
 SIZES = [0.3, 0.0]  # tried for "auto" of indicator_penalty
 HELD_OUT = 0.1
@@ -90,7 +90,7 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
         random = check_random_state(self.random_state)
         parts = folds(observations, HELD_OUT, random)
         seed = int(random.randint(2**31))
-        restarts = Restarts(self.n_events, self.n_iter, checked_threads(self), self.verbose)
+        restarts = Restarts(self.n_events, self.n_iter, checked_engine(self), self.verbose)
         penalty = None if self.pmf_penalty == "auto" else float(self.pmf_penalty)
         sizes = SIZES if self.indicator_penalty == "auto" else [float(self.indicator_penalty)]
         if parts:

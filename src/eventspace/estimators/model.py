@@ -131,7 +131,7 @@ class KolmogorovModel(DescentSettings, Estimator):
         """Where the last fit ended, if the next is to go on from there and can."""
         if not self.warm_start or not hasattr(self, "fitted_"):
             return None
-        before = self.fitted_.fit
+        before = self.fitted_.record
         same = (
             before.n_events == self.n_events
             and before.observations.user_ids == observations.user_ids

@@ -136,9 +136,11 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         return self
 
     def fold_in(self, X: Any, *, user_attributes: Any = None, item_attributes: Any = None) -> Self:
-        """Add the new users and the new items of a table, with their attributes if there are any.
+        """Add the new users and the new items of a table, without touching the rest.
 
-        See :meth:`eventspace.fitted.posterior.FittedPosterior.fold_in`, which gives a new model.
+        Each entry needs a new user and a known item, or a known user and a new item. A known item
+        that nobody had rated is taken as a new one. Tables of attributes hold those of the new;
+        of what is known already they are not read.
         """
         fitted = self._asked()
         self.fitted_ = fitted.fold_in(

@@ -13,7 +13,10 @@ __all__ = ["FittedAverage", "FittedModel", "load"]
 
 
 def load(path: str | os.PathLike[str], estimator: str | None = None) -> FittedModel:
-    """Read a model that ``save`` wrote, of whatever kind it is, or of this estimator's."""
+    """Read a model that ``save`` wrote, of whatever kind it is, or of this estimator's.
+
+    It needs no scikit-learn, and it is not changed: its ``fold_in`` gives a new model.
+    """
     fit, settings = load_fit(path, estimator)
     if isinstance(fit, PosteriorFit):
         from eventspace.fitted.posterior import FittedPosterior  # which imports SciPy

@@ -43,12 +43,12 @@ class FittedAverage(FittedModel):
     events are hundreds: to read one, or an explanation, :meth:`to_model` with few is better.
     """
 
-    fit: AverageFit  # type: ignore[assignment]
+    record: AverageFit  # type: ignore[assignment]
     settings: Any
 
     def samples(self) -> Iterator[tuple[Floats, Bits]]:
         """Each sample: its PMFs, users x events, and its indicators, items x events."""
-        fit, bits = self.fit, self.fit.indicators
+        fit, bits = self.record, self.record.indicators
         for events in fit.sample_events:
             yield fit.pmf[:, events] * fit.n_samples, bits[:, events]
 
@@ -76,7 +76,7 @@ class FittedAverage(FittedModel):
         check_share("level", level)
         check_choice("unit", unit, UNITS)
         check_choice("unknown", unknown, UNKNOWN)
-        known, noise = self.observations, self.fit.noise
+        known, noise = self.observations, self.record.noise
         pairs = read_pairs(X, known)
         if pairs is None:
             raise UserError(
@@ -109,7 +109,7 @@ class FittedAverage(FittedModel):
         that of the population, over which the deviation goes as well; likewise for items of which
         the samples say nothing.
         """
-        fit = self.fit
+        fit = self.record
         total, square = np.zeros(len(users)), np.zeros(len(users))
         who, u = np.unique(users, return_inverse=True)
         what, i = np.unique(items, return_inverse=True)
@@ -147,13 +147,13 @@ class FittedAverage(FittedModel):
         """
         by_user = self.aligned(X).by_user
         solve = partial(self.new_pmfs, by_user)
-        return np.hstack(self.in_each_sample("new users", solve)) / self.fit.n_samples
+        return np.hstack(self.in_each_sample("new users", solve)) / self.record.n_samples
 
     def new_pmfs(self, by_user: Entries, k: int, pmf: Floats, bits: Bits) -> Floats:
         """(Q1) for new users in a sample, around the mean of its PMFs."""
         mean = pmf[self.observations.by_user.rated].mean(axis=0)
         engine = checked_engine(self.settings).with_threads(1)
-        step = PmfStep(engine, Pairwise(), self.fit.pmf_penalty)
+        step = PmfStep(engine, Pairwise(), self.record.pmf_penalty)
         return new_pmfs(step, by_user, pack(bits)[:, 0], mean).pmf
 
     def in_each_sample(self, title: str, work: Callable[[int, Floats, Bits], T]) -> list[T]:
@@ -170,8 +170,8 @@ class FittedAverage(FittedModel):
 
     def new_generators(self, merged: Observations) -> list[np.random.Generator]:
         """One for each sample, and others the next time that somebody is new."""
-        seeds = [self.fit.seed, merged.n_users, merged.n_items]
-        return np.random.default_rng(seeds).spawn(self.fit.n_samples)
+        seeds = [self.record.seed, merged.n_users, merged.n_items]
+        return np.random.default_rng(seeds).spawn(self.record.n_samples)
 
     # one model of it
 
@@ -183,7 +183,7 @@ class FittedAverage(FittedModel):
         the average's predictions; its ``loss`` says how far it is from them. Either way an item
         without ratings has the mean indicator of the others.
         """
-        fit, order = self.fit, heaviest_first(self.fit)
+        fit, order = self.record, heaviest_first(self.record)
         if n_events is None:
             parts = DescentFit.of_parts(
                 fit.observations, fit.pmf[:, order], fit.indicators[:, order]
@@ -204,9 +204,9 @@ class FittedAverage(FittedModel):
             0, (fit.observations.n_users, fit.observations.n_items), (compression.COMPARED, 2)
         ).T
         apart = small.predict_positions(*pairs) - self.predict_positions(*pairs)
-        small.fit = replace(
-            small.fit,
-            error=squared_error(fit.observations, small.fit.pmf, small.fit.indicators),
+        small.record = replace(
+            small.record,
+            error=squared_error(fit.observations, small.record.pmf, small.record.indicators),
             loss=float(np.sqrt(np.mean(np.square(apart)))),
         )
         return small
@@ -259,7 +259,7 @@ class FittedAverage(FittedModel):
             restarts=[
                 pack(drawn)
                 for _, bits in self.samples()
-                for drawn in np.split(bits, self.fit.n_together, axis=1)
+                for drawn in np.split(bits, self.record.n_together, axis=1)
             ],
             sort=sort,
             min_evidence=min_evidence,

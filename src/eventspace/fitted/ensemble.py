@@ -28,7 +28,7 @@ class _Folded(NamedTuple):
 class FittedEnsemble(FittedAverage):
     """The mean of models from different starts."""
 
-    fit: EnsembleFit
+    record: EnsembleFit
 
     def fold_in(self, X: Any) -> Self:
         """The model with the new users and the new items of a table, and the rest as it was.
@@ -37,7 +37,7 @@ class FittedEnsemble(FittedAverage):
         that nobody had rated is taken as a new one. A new user is a convex solve in each model, a
         new item an exact one; the noise of new users is the typical one.
         """
-        fit, new = self.fit, news(self.fit.observations, X)
+        fit, new = self.record, news(self.record.observations, X)
         engine = checked_engine(self.settings).with_threads(1)
         solve = FreeIndicators(engine, Exact(), fit.indicator_penalty)
         rngs, by_item = self.new_generators(new.merged), new.entries.by_item.taken(new.items)
@@ -68,4 +68,4 @@ class FittedEnsemble(FittedAverage):
 
     def summary(self) -> Summary:
         """What was fitted, how well, and how well it predicts, in a few lines of text."""
-        return summary_of_ensemble(self.fit)
+        return summary_of_ensemble(self.record)

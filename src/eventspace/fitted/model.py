@@ -47,7 +47,7 @@ class FittedModel(Predictor):
     :func:`eventspace.load` reads one from a file; a fitted estimator has it as ``fitted_``.
     """
 
-    fit: DescentFit
+    record: DescentFit
     settings: DescentSettings
 
     def __init__(
@@ -57,20 +57,20 @@ class FittedModel(Predictor):
         relearn: Callable[[Observations, int], Codes] | None = None,
     ) -> None:
         """``relearn`` gives the items' sets of another fit, by its seed, where it is not plain."""
-        self.fit, self.settings = fit, settings  # type: ignore[assignment]
+        self.record, self.settings = fit, settings  # type: ignore[assignment]
         self._relearn = relearn
 
     def with_settings(self, settings: Any) -> Self:
         """The same fit, with other settings for what is new and saved."""
-        return type(self)(self.fit, settings, self._relearn)
+        return type(self)(self.record, settings, self._relearn)
 
     def known(self) -> list[str]:
         """What it knows of itself, by name."""
-        of_fit = [field.name for field in fields(self.fit)]
+        of_fit = [field.name for field in fields(self.record)]
         kinds = (property, cached_property)
         derived = [
             name
-            for kind in (type(self.fit), type(self))
+            for kind in (type(self.record), type(self))
             for name in dir(kind)
             if isinstance(inspect.getattr_static(kind, name), kinds)
         ]
@@ -78,26 +78,30 @@ class FittedModel(Predictor):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Whatever comes from a pickle is checked."""
-        return _revived, (type(self), self.fit, self.settings, self._relearn)
+        return _revived, (type(self), self.record, self.settings, self._relearn)
 
     @property
     def name(self) -> str:  # type: ignore[override]
         """The estimator that learns such a model."""
-        return self.fit.estimator
+        return self.record.estimator
 
     def __getattr__(self, name: str) -> Any:
         """What the fit knows, such as ``pmf``, ``codes``, ``observations``, ``history``."""
-        if name.startswith("__") or name in ("fit", "settings"):
+        if name.startswith("__") or name in ("record", "settings"):
             raise AttributeError(name)
         try:
-            return getattr(self.fit, name)
+            return getattr(self.record, name)
         except AttributeError:
-            raise AttributeError(f"a {type(self).__name__} has no {name!r}") from None
+            hint = f": it is {name[:-1]!r}" if hasattr(self.record, name.rstrip("_")) else ""
+            raise AttributeError(f"a {type(self).__name__} has no {name!r}{hint}") from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.known()})
 
     def indicators_in(self, events: slice, items: Positions) -> Floats:
         """psi of some items in some events, as numbers."""
         first, last = events.start // WORD, -(-events.stop // WORD)
-        bits = unpack(self.fit.codes[items, first:last], events.stop - first * WORD)
+        bits = unpack(self.record.codes[items, first:last], events.stop - first * WORD)
         return bits[:, events.start - first * WORD :].astype(np.float64)
 
     # what it takes in
@@ -113,15 +117,15 @@ class FittedModel(Predictor):
         return new_pmfs(self._steps().update_pmfs, by_user, *self._known_side()).pmf
 
     def _known_side(self) -> tuple[Codes, Floats, str]:
-        return self.fit.codes[:, 0], self.fit.pmf_mean, self.settings.pmf_prior
+        return self.record.codes[:, 0], self.record.pmf_mean, self.settings.pmf_prior
 
     def _steps(self) -> HalfSteps:
         """The half-steps for new users and items; its solves have at most 64 events."""
-        if self.fit.n_events > WORD:
+        if self.record.n_events > WORD:
             raise UserError(
-                f"This model has {self.fit.n_events:,} events, and takes in no new users or items: "
-                f"a solve has at most {WORD}. Do it with the average that it was made of, or with "
-                f"its to_model(n_events={WORD})."
+                f"This model has {self.record.n_events:,} events, and takes in no new users or "
+                f"items: a solve has at most {WORD}. Do it with the average that it was made of, "
+                f"or with its to_model(n_events={WORD})."
             )
         steps = checked_steps(self.settings)
         return given_indicators(steps) if self.settings.indicators == "shared" else steps
@@ -133,7 +137,7 @@ class FittedModel(Predictor):
         one convex solve, a new item one binary one. A known item that nobody had rated is solved
         as a new one, once its new raters are, unless its indicator was given.
         """
-        fit, steps, new = self.fit, self._steps(), news(self.fit.observations, X)
+        fit, steps, new = self.record, self._steps(), news(self.record.observations, X)
         items = new.items
         if fit.given == "indicators":
             items = items[items >= len(fit.codes)]
@@ -164,7 +168,7 @@ class FittedModel(Predictor):
     @cached_property
     def space(self) -> Space:
         """The probability space of the fit, which keeps what is worked out from it."""
-        return Space(self.fit.pmf, self.fit.codes, self.fit.observations)
+        return Space(self.record.pmf, self.record.codes, self.record.observations)
 
     def event(self, item: Any) -> Event:
         """The event that an item comes true: a set that can be combined and compared.
@@ -307,10 +311,10 @@ class FittedModel(Predictor):
 
     def _other_fits(self, n: int) -> list[Codes]:
         """The items' sets in n fits from other starts, without events that carry no mass."""
-        if n and self.fit.given is not None:
+        if n and self.record.given is not None:
             raise UserError(
-                f"would learn anew what was given to this fit ({self.fit.given}); there is nothing "
-                "random about it, and",
+                f"would learn anew what was given to this fit ({self.record.given}); there is "
+                "nothing random about it, and",
                 parameter="restarts",
                 value=n,
                 remedy="restarts=0 is right.",
@@ -337,7 +341,7 @@ class FittedModel(Predictor):
 
     def summary(self) -> Summary:
         """What was fitted, how well, and how much of it is proved, in a few lines of text."""
-        return summary_of_model(self.fit, self.settings)
+        return summary_of_model(self.record, self.settings)
 
     def __repr__(self) -> str:
         return str(self.summary())
@@ -380,7 +384,7 @@ class FittedModel(Predictor):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file: settings, PMFs, codes, ids, scale and observations."""
-        save_fit(self.fit, self.settings, path)
+        save_fit(self.record, self.settings, path)
 
 
 def _revived(kind: type[FittedModel], fit: Fit, *rest: Any) -> FittedModel:

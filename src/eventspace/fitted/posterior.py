@@ -29,7 +29,7 @@ from eventspace.sampling.settings import SamplingSettings
 class FittedPosterior(FittedAverage):
     """The mean of draws from the posterior, which chains have made."""
 
-    fit: PosteriorFit
+    record: PosteriorFit
     settings: SamplingSettings
 
     def transform(self, X: Any) -> Floats:
@@ -38,7 +38,7 @@ class FittedPosterior(FittedAverage):
         Where chains are weighed, one law a group of them; else one convex solve a sample. The items
         must be the model's own.
         """
-        fit = self.fit
+        fit = self.record
         if not fit.covariance.size:
             return super().transform(X)
         by_user = self.aligned(X).with_unit_weight(fit.observations.mean_weight).by_user
@@ -58,7 +58,7 @@ class FittedPosterior(FittedAverage):
         that nobody had rated is taken as a new one. Tables of attributes hold those of the new;
         of what is known already they are not read.
         """
-        fit, new = self.fit, news(self.fit.observations, X)
+        fit, new = self.record, news(self.record.observations, X)
         of_users, of_items = fit.attributes
         of_users = of_users.extended(user_attributes, new.merged.user_ids, "user_attributes")
         of_items = of_items.extended(item_attributes, new.merged.item_ids, "item_attributes")
@@ -106,7 +106,7 @@ class FittedPosterior(FittedAverage):
         predictions of some observed entries, the median and the worst (95 %) are given, as the
         chains draw them.
         """
-        cost, watched = self.fit.cost, self.fit.watched
+        cost, watched = self.record.cost, self.record.watched
         rhat, size = split_rhat(watched), effective_size(watched)
         columns = {
             "quantity": ["cost", "predictions, median", "predictions, worst 5 %"],
@@ -121,4 +121,4 @@ class FittedPosterior(FittedAverage):
 
     def summary(self) -> Summary:
         """What was drawn, how well it fits, and whether the chains agree, in a few lines."""
-        return summary_of_posterior(self.fit)
+        return summary_of_posterior(self.record)

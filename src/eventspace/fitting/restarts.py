@@ -15,7 +15,7 @@ from eventspace._base.types import Bits, Floats
 from eventspace.data.factors import dot_products
 from eventspace.data.invariants import MOST_SAMPLES
 from eventspace.data.observations import Observations
-from eventspace.engines import engine
+from eventspace.engines.protocol import Engine
 from eventspace.fitting.descent import Descent, descend, population_centre, random_start
 from eventspace.fitting.folds import Fold
 from eventspace.fitting.half_steps import HalfSteps
@@ -70,16 +70,16 @@ class Restarts:
 
     n_events: int
     n_iter: int
-    n_threads: int
+    engine: Engine
     show: bool | None  # a progress bar
 
     def fitted(
         self, observations: Observations, trial: Trial, seed: int, n_models: int
     ) -> list[tuple[Floats, Bits]]:
         """The PMFs and indicators of so many models, each down the path to the penalty."""
-        starts = self._starts(observations, seed, n_models)
+        starts, one = self._starts(observations, seed, n_models), self.engine.with_threads(1)
         for penalty in path_to(trial.pmf_penalty):
-            steps = HalfSteps.on(engine(), SOLVER, Pairwise(), trial.indicator_penalty, penalty)
+            steps = HalfSteps.on(one, SOLVER, Pairwise(), trial.indicator_penalty, penalty)
             self._go_on(f"penalty {penalty:g}", starts, observations, steps)
         return [self._model(start.descent, observations) for start in starts]
 
@@ -102,10 +102,10 @@ class Restarts:
         return min(tried, key=lambda trial: trial.error)
 
     def _trials(self, fold: Fold, path: list[float], size: float, seed: int) -> Iterator[Trial]:
-        starts = self._starts(fold.train, seed, TRIAL_MODELS)
+        starts, one = self._starts(fold.train, seed, TRIAL_MODELS), self.engine.with_threads(1)
         low, high = fold.train.scale
         for penalty in path:
-            steps = HalfSteps.on(engine(), SOLVER, Pairwise(), size, penalty)
+            steps = HalfSteps.on(one, SOLVER, Pairwise(), size, penalty)
             self._go_on(f"trial of {penalty:g}", starts, fold.train, steps)
             models = [self._model(start.descent, fold.train) for start in starts]
             p = np.array([dot_products(*model, fold.users, fold.items) for model in models])
@@ -139,7 +139,7 @@ class Restarts:
                     return
 
         tasks = [iterations(start) for start in starts]
-        run_together(title, tasks, self.n_iter, self.n_threads, self.show)
+        run_together(title, tasks, self.n_iter, self.engine.n_threads, self.show)
 
     def _model(self, descent: Descent, observations: Observations) -> tuple[Floats, Bits]:
         rated = observations.by_user.rated

@@ -19,7 +19,7 @@ CELLS = 20  # of what is predicted and of what is observed
 
 def fit_of(model: Any, held_out: Observations | None) -> dict[str, Any]:
     """Plain values for the page."""
-    seen, fit = model.observations, model.fit
+    seen, fit = model.observations, model.record
     rated = seen.by_item.rated
     parts = {"training data": _compared(model, seen)}
     if held_out is not None:
