@@ -51,6 +51,11 @@ def test_methods_are_those_of_fitted_models() -> None:
     assert KolmogorovModel.rules.__wrapped__ is FittedModel.rules  # type: ignore[attr-defined]
 
 
+def test_a_misspelt_parameter_names_the_estimator() -> None:
+    with pytest.raises(TypeError, match=r"KolmogorovModel.__init__\(\) got an unexpected keyword"):
+        KolmogorovModel(n_event=4)  # type: ignore[call-arg]
+
+
 def test_parameters_set_after_a_fit_hold_for_what_is_new(model, table, tmp_path) -> None:
     other = KolmogorovModel.holding(model.fitted_).set_params(pmf_penalty=1e6)
     assert np.ptp(other.transform(table), axis=0).max() < 1e-3  # all are the population's
