@@ -66,13 +66,14 @@ class Ids:
         return self._found(plain_array(column))
 
     def _found(self, asked: npt.NDArray[Any]) -> Positions:
-        """A few of the ids' own kind are found without pandas, which takes long to import."""
+        """A few of the ids' own kind, or of any, are found without pandas and its long import."""
         whole, alike = _is_whole(self.values), self.values.dtype == asked.dtype
-        if len(asked) <= _FEW and alike and len(self) and (whole or asked.dtype == object):
-            if whole:
-                at = np.searchsorted(self.values, asked, sorter=self._order)
-                nearest = self._order[np.minimum(at, len(self) - 1)]
-                return np.where(self.values[nearest] == asked, nearest, -1)
+        few = 0 < len(asked) <= _FEW and len(self) > 0
+        if few and whole and alike:
+            at = np.searchsorted(self.values, asked, sorter=self._order)
+            nearest = self._order[np.minimum(at, len(self) - 1)]
+            return np.where(self.values[nearest] == asked, nearest, -1)
+        if few and (alike or asked.dtype == object):
             return np.array([self._place.get(id_, -1) for id_ in asked.tolist()], dtype=np.int64)
         scrambled = whole and _is_whole(asked)
         index = self._scrambled_index if scrambled else self._index
