@@ -18,6 +18,7 @@ from eventspace import (
     KolmogorovPosterior,
     Observations,
 )
+from eventspace.cli.looking import facts
 from eventspace.cli.outputs import write_json
 from eventspace.fitted import FittedModel, load
 from tests import planted
@@ -288,6 +289,16 @@ def test_what_fails_halfway_leaves_no_file(csv, tmp_path, run, capsys, monkeypat
     assert "nothing is written" in in_process(arguments, capsys, code=130).err
     assert before.read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", before.name, "ratings.csv"]
+
+
+def test_facts_of_chains_that_are_weighed_are_those_of_one_draw() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.dirichlet(np.ones(3), 60) @ (rng.random((3, 30)) < 0.5)
+    quick = {"n_chains": 2, "n_warmup": 2, "n_draws": 4, "n_samples": 8, "random_state": 0}
+    model = KolmogorovPosterior(3, **quick).fit(table)
+    assert model.n_together_ == 2
+    told = facts(model.fitted_)
+    assert (told["events"], told["samples"]) == (3, 8)
 
 
 def test_rules_of_an_average_are_probable_and_not_proved(csv, tmp_path, run) -> None:

@@ -74,6 +74,7 @@ def test_given_penalties_are_kept_and_still_tried(noisy) -> None:
     assert (model.pmf_penalty_, model.indicator_penalty_) == (2.0, 0.1)
     assert 0.4 < model.held_out_error_ < 0.8
     assert path_to(2.0) == [30.0, 10.0, 3.0, 2.0]
+    assert path_to(3.0) == [30.0, 10.0, 3.0]
 
 
 def test_every_model_has_the_sets_that_a_descent_leaves(noisy, ensemble) -> None:

@@ -121,6 +121,16 @@ def test_r_squared_is_that_of_scikit_learn() -> None:
         assert np.isnan(r_squared(truth[:1], truth[:1], weight[:1]))
 
 
+def test_weights_count_in_the_score(model, table) -> None:
+    rng = np.random.default_rng(1)
+    u, i = np.nonzero(~np.isnan(table))
+    value, weight = rng.random(len(u)), rng.exponential(size=len(u))
+    found = model.score((u, i, value, weight))
+    predicted = model.predict((u, i))
+    assert found == pytest.approx(r2_score(value, predicted, sample_weight=weight), abs=1e-5)
+    assert found != pytest.approx(r2_score(value, predicted), abs=1e-3)
+
+
 def test_columns_need_no_library() -> None:
     columns = {"a": np.arange(3)}
     found: object = data_frame(columns, COLUMNS)

@@ -124,6 +124,13 @@ def test_nearest_rules_and_heaviest_events_come_first(ratings) -> None:
     assert why.item_ratings == (ratings["item"] == "i4").sum()
 
 
+def test_sets_of_all_or_no_events_explain_nothing() -> None:
+    pmf, sets = np.full((2, 2), 0.5), np.array([[1, 0], [1, 0], [1, 1], [0, 0]])
+    table = np.array([[0.5, 0.5, 1.0, 0.0], [0.5, 0.5, 1.0, 0.0]])
+    why = KolmogorovModel.from_parts(pmf, sets, table).explain(0, 0)
+    assert list(why.rules["other_item"]) == [1]
+
+
 def test_labels_agree_with_the_sets(ratings) -> None:
     model = KolmogorovModel(5, random_state=1).fit(ratings)
     inside = dict(zip(model.item_ids_, model.indicators_, strict=True))

@@ -22,6 +22,7 @@ from eventspace import (
     metrics,
     plots,
 )
+from eventspace.plots.layers import layers
 
 mpl.use("Agg")
 
@@ -258,3 +259,10 @@ def test_influence_falls_and_the_maximal_are_marked() -> None:
     expected = model.order().influence()["influence"]
     np.testing.assert_array_equal(found["3 items"][:, 1], expected)
     assert len(found[f"{len(model.order().maximal())} maximal"]) == len(model.order().maximal()) > 0
+
+
+def test_a_node_is_above_the_longest_way_to_it() -> None:
+    found = layers(4, [(0, 1), (1, 2), (0, 3), (2, 3)])
+    assert found.row[:4].tolist() == [0, 1, 2, 3]
+    found = layers(4, [(0, 1), (1, 3), (2, 3)])
+    assert found.row[:4].tolist() == [0, 1, 0, 2]

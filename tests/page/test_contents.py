@@ -151,6 +151,8 @@ def test_the_fit_is_that_of_the_model(model, films) -> None:
     predicted = np.clip(model.predict()[u, i], 0, 1)
     part = fit["parts"]["training data"]
     assert part["rmse"] == pytest.approx(rmse(p, predicted))
+    assert seen.scale == (1, 5)
+    assert part["rmse_in_unit"] == pytest.approx(4 * part["rmse"])
     curve = reliability_curve(p, predicted)
     assert part["count"] == curve["count"].tolist()
     np.testing.assert_allclose(part["truth"], curve["truth"], atol=1e-4)
