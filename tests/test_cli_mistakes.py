@@ -74,8 +74,8 @@ TABLES = [
     ("user,item,film,value\nann,Up,Up,1\n", "", "'item' and 'film' could both be the item: say "
      "which with --item NAME"),
     ("a,b,c\n1,0,1\n0,1,1\n", "", "say which with --user NAME, --item NAME, --value NAME"),
-    ("user,value,a,b,c\nann,1,2,3,4\n", "", "name it: --item NAME; for a wide one (a row a user, a "
-     "column an item) say --wide"),
+    ("user,value,a,b,c\nann,1,2,3,4\n", "", "name it: --item NAME; for a wide one (users "
+     "x items) say --wide"),
     ("user,item,value,successes\nann,Up,1,1\n", "", "give --value and perhaps --weight, or else "
      "--successes and --trials"),
     ("ann,Up,3,1\nbob,Up,2,1\n", "", "may be a row or the names of the columns: begin it with"),
@@ -158,7 +158,7 @@ OTHERS = [
     ("rules average --restarts 3", "--restarts is for one model, and average holds an average"),
     (
         "rules model --evidence columns.csv",
-        "could be long (user, item, value) or wide (a row a user, a column an item): call the "
+        "could be long (user, item, value) or wide (users x items): call the "
         "columns of --evidence user, item and value",
     ),
     ("rules model --evidence twice.csv", "say twice what the value is: call the columns of --evid"),

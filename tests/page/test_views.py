@@ -114,13 +114,11 @@ def test_walking_from_item_to_item(visit, model) -> None:
     link = page.locator("table", has_text="Implied by").locator("tbody a").first
     wanted = link.inner_text()
     link.click()
-    page.wait_for_function(
-        "name => document.querySelector('main h2').textContent === name", arg=wanted
-    )
+    heading = "name => document.querySelector('main h2').textContent === name"
+    page.wait_for_function(heading, arg=wanted)
     page.go_back()
-    page.wait_for_function(
-        "name => document.querySelector('main h2').textContent === name", arg=budget.name_of(start)
-    )
+    page.wait_for_function(heading, arg=budget.name_of(start))
+    assert page.locator("main h2").inner_text() == budget.name_of(start)
 
 
 @pytest.mark.parametrize("least", [1, 32])
@@ -314,7 +312,12 @@ def test_small_models_have_pages(browser, tmp_path, shape, n_events) -> None:
     views = ("events", "event/0", "lattice", "lattice/0", "rules", "item/0", "user/0", "fit")
     with Visit(browser, model.report(tmp_path / "small.html")) as visit:
         for view in views:
-            visit.go(view)
+            assert visit.go(view).locator("main h2").inner_text()
+
+
+def test_an_address_that_ends_elsewhere_shows_the_first_view(visit) -> None:
+    visit.page.goto(f"{visit.address}#elsewhere")
+    assert visit.page.locator("main h2").inner_text() == "Events"
 
 
 def test_a_page_without_users_says_so(browser, model, tmp_path) -> None:

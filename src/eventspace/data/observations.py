@@ -90,7 +90,7 @@ class Observations:
 
         A DataFrame is long (a row an entry) if its columns are named for it: a user, an item, and a
         value or successes and trials, perhaps a weight (``userId``, ``movie_id``, ``Rating``, ...);
-        all others are left aside. It is wide (a row a user, a column an item) if it comes from a
+        all others are left aside. It is wide (users x items) if it comes from a
         pivot, or has five columns or more or fewer than three, no two of which have such names
         (and, up to eight columns, the first two are not ids by the same signs). Three or four
         columns without all the names are user, item, value in this order if that is the only

@@ -29,15 +29,15 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     these expect is fitted anew in each sweep. The draws that are kept, stacked side by side and
     their PMFs divided by their number, are one model with ``n_events * n_samples`` events: every
     prediction, event and explanation of a single model holds for it, word by word. Chains find
-    different events; at the end each user's PMF is taken over those of all chains together (see
-    ``weigh``).
+    different events; at the end each user's PMF is taken over the events of all chains together
+    (see ``weigh``).
 
     Parameters
     ----------
     n_events : int, default 24
         D, the number of elementary events of a draw, 1 to 64.
     concentration : float or "auto", default "auto"
-        How closely PMFs follow their centres: they have Dirichlet laws with so many pseudo-counts,
+        How closely PMFs follow their centres: the pseudo-counts of their Dirichlet laws,
         at least 0.2 an event. "auto" draws it along with the rest.
     informed : bool, default True
         Whether the priors of an item's bits know who rated it and how many did, and that of a
@@ -56,7 +56,7 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     n_draws : int, default 90
         Sweeps of each chain after that.
     n_samples : int, default 128
-        At most so many of all draws are kept, evenly thinned, at least one of each chain: this
+        At most this many of all draws are kept, evenly thinned, at least one of each chain: this
         bounds the memory.
     n_jobs : int or None, default -1
         Threads, over which the chains are spread. The result does not depend on it.
@@ -78,7 +78,7 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         How many chains users weigh together; 1 where there are too few users, or ratings, to learn
         how.
     n_samples_ : int
-        How many samples the model is made of: each a draw of one chain, or of so many together.
+        How many samples the model is made of: each a draw of one chain, or of ``n_together_``.
     concentration_ : float
         The posterior mean of the concentration.
     user_spread_, item_spread_ : float
@@ -161,7 +161,7 @@ def drawn(
     unit = observations.with_unit_weight(observations.mean_weight)
     n_chains = chains_for(settings, observations.n_observed)
     rngs = np.random.default_rng(seed).spawn(n_chains)
-    each = -(-settings.n_draws // (settings.n_samples // n_chains))  # one draw in so many is kept
+    each = -(-settings.n_draws // (settings.n_samples // n_chains))  # one of ``each`` is kept
     chains = sampler.sample(unit, rngs, settings.n_warmup, settings.n_draws, each)
     kept, laws = keep(chains, unit, sampler, weigh=settings.weigh), mean_laws(chains)
     pmf, codes = stacked(kept.pmfs, kept.bits)

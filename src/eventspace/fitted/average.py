@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from eventspace._base.types import Bits, Floats
 from eventspace.data.entries import Entries
 from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.frames import DataFrame, data_frame
+from eventspace.data.newcomers import News
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import read_pairs
 from eventspace.fitted.fit import AverageFit, DescentFit, heaviest_first
@@ -105,9 +106,9 @@ class FittedAverage(FittedModel):
         """Mean and standard deviation of theta_u . psi_i.
 
         The variance is that of single draws: a sample of several, whose indicators are drawn apart,
-        varies so many times less; to it comes what is not seen between samples. For -1 the mean is
-        that of the population, over which the deviation goes as well; likewise for items of which
-        the samples say nothing.
+        varies ``n_together`` times less; to it comes what is not seen between samples. For -1 the
+        mean is the population's, over which the deviation goes as well; likewise for items of
+        which the samples say nothing.
         """
         fit = self.record
         total, square = np.zeros(len(users)), np.zeros(len(users))
@@ -173,6 +174,23 @@ class FittedAverage(FittedModel):
         seeds = [self.record.seed, merged.n_users, merged.n_items]
         return np.random.default_rng(seeds).spawn(self.record.n_samples)
 
+    def grown(
+        self, new: News, pmfs: Sequence[Floats], bits: Sequence[Bits], noise: Floats, **more: Any
+    ) -> Self:
+        """The average with new users and items, as each sample has them; and the rest as it was."""
+        fit, psi = self.record, np.hstack(bits)
+        pmf = np.hstack(pmfs) / fit.n_samples
+        folded = replace(
+            fit,
+            observations=new.merged,
+            pmf=pmf,
+            codes=pack(psi),
+            error=fit.error + squared_error(new.entries, pmf, psi),  # of the known as it was
+            noise=np.append(fit.noise, noise),
+            **more,
+        )
+        return type(self)(folded, self.settings)
+
     # one model of it
 
     def to_model(self, n_events: int | None = None) -> FittedModel:
@@ -224,7 +242,7 @@ class FittedAverage(FittedModel):
     ) -> Path:
         """Write the page of :meth:`to_model` with ``n_events``: all of them are too many to read.
 
-        ``X`` and the other options are those of :meth:`FittedModel.report`; the page tells how far
+        ``X`` and the other options are as in :meth:`FittedModel.report`; the page tells how far
         the model's predictions are from those of the average.
         """
         model = self.to_model(n_events)
@@ -241,7 +259,7 @@ class FittedAverage(FittedModel):
         min_evidence: int = 1,
         like: float | None = None,
     ) -> DataFrame:
-        """Rules "whoever likes if_item likes then_item" with the probability that they hold.
+        """Rules "who likes if_item likes then_item" with the probability that they hold.
 
         A DataFrame as that of :meth:`FittedModel.rules`, with ``probability``, the part of the
         draws in which the one set lies inside the other, at least ``min_probability``, in place of

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from eventspace._base.codes import pack, unpack
 from eventspace._base.randomness import streams
 from eventspace._base.types import Bits, Floats
-from eventspace.data.factors import squared_error
 from eventspace.data.newcomers import news
 from eventspace.fitted.average import FittedAverage
 from eventspace.fitted.fit import EnsembleFit
@@ -18,11 +16,6 @@ from eventspace.fitted.summary import Summary, summary_of_ensemble
 from eventspace.fitting.half_steps import FreeIndicators
 from eventspace.fitting.settings import checked_engine
 from eventspace.indicators import Exact
-
-
-class _Folded(NamedTuple):
-    pmf: Floats
-    bits: Bits
 
 
 class FittedEnsemble(FittedAverage):
@@ -43,28 +36,20 @@ class FittedEnsemble(FittedAverage):
         rngs, by_item = self.new_generators(new.merged), new.entries.by_item.taken(new.items)
         by_user = new.entries.by_user.rows(new.n_users)
 
-        def fold(k: int, pmf: Floats, bits: Bits) -> _Folded:
+        def fold(k: int, pmf: Floats, bits: Bits) -> tuple[Floats, Bits]:
             pmf = np.vstack([pmf, self.new_pmfs(by_user, k, pmf, bits)])
             codes = np.zeros(new.merged.n_items, dtype=np.uint64)
             codes[: len(bits)] = pack(bits)[:, 0]
             seeds = streams(rngs[k], len(new.items))
             found = solve(by_item, pmf, codes[new.items], seeds)
             codes[new.items] = found.codes
-            return _Folded(pmf, unpack(codes[:, None], bits.shape[1]))
+            return pmf, unpack(codes[:, None], bits.shape[1])
 
         found = self.in_each_sample("fold in", fold)
-        pmf = np.hstack([sample.pmf for sample in found]) / fit.n_samples
-        bits = np.hstack([sample.bits for sample in found])
+        pmfs, bits = zip(*found, strict=True)
         typical = np.sqrt(np.mean(np.square(fit.noise)))
-        folded = replace(
-            fit,
-            observations=new.merged,
-            pmf=pmf,
-            codes=pack(bits),
-            error=fit.error + squared_error(new.entries, pmf, bits),  # of the known as it was
-            noise=np.append(fit.noise, np.full(len(pmf) - len(fit.pmf), typical)),
-        )
-        return type(self)(folded, self.settings)
+        noise = np.full(new.merged.n_users - len(fit.pmf), typical)
+        return self.grown(new, pmfs, bits, noise)
 
     def summary(self) -> Summary:
         """What was fitted, how well, and how well it predicts, in a few lines of text."""

@@ -181,7 +181,7 @@ class FittedModel(Predictor):
     def query(self, expression: str) -> Event:
         """The event that a text describes, such as ``"Alien & ~(Heat | Fargo)"``.
 
-        The operators are those of :meth:`event` and bind as in Python. Titles with operators,
+        The operators are as in :meth:`event` and bind as in Python. Titles with operators,
         parentheses or quotes in them need quotes: ``'"Toy Story (1995)" - Heat'``.
         """
         return event_of(self.space, expression)
@@ -223,7 +223,7 @@ class FittedModel(Predictor):
         restarts: int = 0,
         convention: Literal["model", "paper"] = "model",
     ) -> DataFrame:
-        """Rules "whoever likes if_item likes then_item", the most surprising first.
+        """Rules "who likes if_item likes then_item", the most surprising first.
 
         A rule is proved by the model if the one set of events lies inside the other: it then
         holds for every user. Another fit of the same data may prove others: ``restarts`` tells
@@ -257,7 +257,7 @@ class FittedModel(Predictor):
             within one, only the first is kept; "if A then C" goes where "if A then B" is listed
             and the model proves "if B then C". With ``item``, all its equivalents are listed.
         restarts : int, default 0
-            Fit so many times more, from other random starts, and give the part of these fits in
+            Fit this many times more, from other random starts, and give the part of these fits in
             which a rule holds as its ``stability``; the surprise is multiplied by it.
         convention : {"model", "paper"}, default "model"
             "paper" restates the proved rules as the paper prints them, if_item and then_item
@@ -376,7 +376,7 @@ class FittedModel(Predictor):
             Whose distributions and ratings the page holds; ``[]``: nobody's. None: all users, or
             as many as fit.
         restarts : int, default 0
-            Fit so many times more, to see which rules last, as in :meth:`rules`.
+            Fit this many times more, to see which rules last, as in :meth:`rules`.
         """
         from eventspace import report
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from eventspace._base.codes import pack
 from eventspace._base.types import Bits, Floats
-from eventspace.data.factors import squared_error
 from eventspace.data.frames import DataFrame, data_frame
 from eventspace.data.newcomers import news
 from eventspace.fitted.average import FittedAverage
@@ -78,24 +75,19 @@ class FittedPosterior(FittedAverage):
             return newcomers.draw(pmf, bits, rngs[k])
 
         found = self.in_each_sample("fold in", draw)
-        pmf = np.hstack([chain.pmf for chain in found]) / fit.n_samples
-        bits = np.hstack([chain.indicators > 0.5 for chain in found])
         variance = np.mean([1.0 / chain.precision[len(fit.pmf) :] for chain in found], axis=0)
-        left_open = np.zeros(len(pmf) - len(fit.pmf))
+        left_open = np.zeros(new.merged.n_users - len(fit.pmf))
         if groups:
             left_open = np.mean([weighed.variance for weighed, _ in groups], axis=0)
-        folded = replace(
-            fit,
-            observations=new.merged,
-            pmf=pmf,
-            codes=pack(bits),
-            error=fit.error + squared_error(new.entries, pmf, bits),  # of the known as it was
-            noise=np.append(fit.noise, np.sqrt(variance)),
+        return self.grown(
+            new,
+            [chain.pmf for chain in found],
+            [chain.indicators > 0.5 for chain in found],
+            np.sqrt(variance),
             open=np.append(fit.open, left_open),
             user_attributes=of_users.values,
             item_attributes=of_items.values,
         )
-        return type(self)(folded, self.settings)
 
     def diagnostics(self) -> DataFrame:
         """R-hat and effective sample size of the cost and of predictions: a DataFrame.

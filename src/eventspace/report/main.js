@@ -25,7 +25,7 @@ function nothingView(main) {
 }
 
 function show(moved) {
-  if (location.hash && !location.hash.startsWith("#/")) return; // a link within the page
+  if (content.hasChildNodes() && location.hash && !location.hash.startsWith("#/")) return; // a link within
   const [view, draw] = route();
   content.replaceChildren();
   const title = (space.nItems ? draw : nothingView)(content);

@@ -243,7 +243,7 @@ def _ambiguous(table: Table) -> ColumnsError:
     needed = ["user", "item", "value"]
     return ColumnsError(
         f"A table of columns {shown_names(table.names)} could be long (user, item, value) or wide "
-        "(a row a user, a column an item):",
+        "(users x items):",
         remedy=f"say which with {_from_long(needed)}, with weight=... if it has one, or "
         "Observations.from_wide(data).",
         shell=f"say which with {_options(needed)}, --weight NAME if it has one, or say --wide.",
@@ -253,7 +253,7 @@ def _ambiguous(table: Table) -> ColumnsError:
 def _missing(table: Table, missing: set[str]) -> ColumnsError:
     order: list[str] = [r for r in ("user", "item", "value", "successes", "trials") if r in missing]
     to_name = f"the columns are {shown_names(table.names)}. For a long table, name it:"
-    wide = "for a wide one (a row a user, a column an item)"
+    wide = "for a wide one (users x items)"
     return ColumnsError(
         f"No column is named like the {' or the '.join(order)}:",
         remedy=f"{to_name} {_from_long(order)}; {wide} use Observations.from_wide(data).",
