@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -43,13 +44,14 @@ def test_labels_name_what_tells_events_apart(films) -> None:
     assert_allclose(events["mass"], model.pmf_mean_)
     assert list(events["items"]) == [3, 3]
     assert events["label"][0] in (
-        f"{a}, {b}; not {c}" for a, b in (("Speed", "Heat"), ("Heat", "Speed"))
+        f"{events['breadth'][0]:.0%} come true: {a}, {b}; not {c}"
+        for a, b in (("Speed", "Heat"), ("Heat", "Speed"))
         for c in ("Ghost", "Emma")
     )  # fmt: skip
     assert set(events["likes"][1]) == {"Ghost", "Emma"}
     assert set(events["dislikes"][1]) == {"Speed", "Heat"}
     tagged = model.events(tags)
-    assert tagged["label"][0] == "Action, Crime; not Romance"
+    assert tagged["label"][0].endswith("% come true: Action, Crime; not Romance")
     assert tagged["likes"][1] == ["Romance", "Drama"]
     pd.testing.assert_frame_equal(tagged, model.events(pd.Series(tags)))
 
@@ -89,6 +91,7 @@ def test_the_rules_of_an_explanation_bound_the_prediction(ratings) -> None:
     model = KolmogorovModel(4, random_state=1).fit(ratings)
     seen = set(ratings.loc[ratings["user"] == "u2", "item"])
     kinds = set()
+    middle = sum(model.observations_.scale) / 2
     for item in model.item_ids_:
         why = model.explain("u2", item)
         for row in why.rules.itertuples():
@@ -103,8 +106,40 @@ def test_the_rules_of_an_explanation_bound_the_prediction(ratings) -> None:
             else:
                 assert own < other
                 assert float(row.probability) >= why.probability - 1e-9
-            assert f"(u2 gave it {row.value:.3g})" in str(why) or len(why.rules) > 3
+            against = row.kind in ("equivalent", "implied") and row.value < middle
+            favours = row.kind in ("equivalent", "implies") and row.value >= middle
+            assert row.speaks == ("for" if favours else "against" if against else "")
+            cited = f"(u2 gave it {row.value:.3g})" in str(why)
+            assert cited or not row.speaks or len(why.rules) > 3
     assert kinds == {"equivalent", "implies", "implied"}
+
+
+CITED = re.compile(r"  (.*) \(u\d+ gave it (.*)\)")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_line_cites_a_rating_on_the_wrong_side_of_the_middle(seed) -> None:
+    """Of every pair: what speaks for it is rated at or above the middle, against it below."""
+    model, _, _, table = random_model(seed)
+    middle = sum(model.observations_.scale) / 2
+    cited = {"For": 0, "Against": 0}
+    left_out = 0
+    for user in table.index:
+        for item in table.columns[table.notna().any()]:
+            why = model.explain(user, item)
+            side = ""
+            for line in str(why).splitlines():
+                side = line.partition(" it, from what ")[0] if line[0] != " " else side
+                found = CITED.fullmatch(line)
+                if not found:
+                    continue
+                assert side in cited
+                assert (float(found[2]) >= middle) == (side == "For")
+                assert ("implies it: at least" in line) <= (side == "For")
+                assert ("it implies " in line and "at most" in line) <= (side == "Against")
+                cited[side] += 1
+            left_out += int((why.rules["speaks"] == "").sum())
+    assert min(*cited.values(), left_out) > 0
 
 
 def test_nearest_rules_and_heaviest_events_come_first(ratings) -> None:
@@ -208,8 +243,34 @@ def test_look_alikes_say_what_tells_them_apart() -> None:
     psi = [[0, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 0]]
     model = KolmogorovModel.from_parts(theta, psi, Observations.from_wide(table))
     labels = list(model.events()["label"])
-    assert labels[1].removesuffix("; without Heat") == labels[2].removesuffix("; with Heat")
-    assert len(set(labels)) == 3
+    assert labels[1].startswith("50% come true: ")
+    assert labels[2].startswith("75% come true: ")
+    taste = [label.partition(": ")[2] for label in labels]
+    assert taste[1].removesuffix("; without Heat") == taste[2].removesuffix("; with Heat")
+    assert len(set(taste)) == 3
+
+
+def test_leanings_are_named_for_what_they_are() -> None:
+    """The first of 40 items has a fifth of the ratings: an event without it is no leaning."""
+    psi = np.ones((40, 6), dtype=bool)
+    psi[:, 1] = psi[:, 4] = False
+    psi[7, 4] = True
+    psi[3, 2] = psi[4, 3] = psi[0, 5] = False
+    theta = np.random.default_rng(0).dirichlet(np.ones(6), 50)
+    p = theta @ psi.T
+    p[5:, 1:] = np.nan
+    model = KolmogorovModel.from_parts(theta, psi, Observations.of(p, scale=(0, 1)))
+    ratings = np.isfinite(p).sum(axis=0)
+    events = model.events()
+    assert_allclose(events["breadth"], ratings @ psi / ratings.sum())
+    assert list(events["label"])[:5] == [
+        "everything comes true",
+        "nothing comes true",
+        "nearly everything comes true; without 3",
+        "nearly everything comes true; without 4",
+        "nearly nothing comes true",
+    ]
+    assert events["label"][5].startswith("80% come true")
 
 
 def test_ids_with_braces_and_escapes_are_named_as_they_are() -> None:

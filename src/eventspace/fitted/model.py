@@ -194,17 +194,24 @@ class FittedModel(Predictor):
         return Order.of(self.space, min_evidence)
 
     def events(self, tags: Any = None) -> DataFrame:
-        """The elementary events: a DataFrame with their mass, label and most telling items.
+        """The elementary events: a DataFrame with mass, breadth, label and most telling items.
 
-        An event's label names the items whose ratings most rise with its mass, beyond the means
-        of items and users, and the one that most falls. ``tags`` maps items to tags (a dict or a
-        Series; one tag, several, or text such as "Drama|War"), which then take the place of items.
+        ``breadth`` is the share of items that come true in an event, weighted by their ratings. A
+        label begins with it, and names the items whose ratings most rise with the event's mass,
+        beyond the means of items and users, and the one that most falls. ``tags`` maps items to
+        tags (a dict or a Series; one tag, several, or text such as "Drama|War"), which then take
+        the place of items. An average lists the events of its readable model.
         """
-        return EventLabels.of(self.space, tags).table()
+        return EventLabels.of(self._readable, tags).table()
 
     def explain(self, user: Any, item: Any, tags: Any = None) -> Explanation:
         """Why a prediction is what it is, as text and tables; ``tags`` as in :meth:`events`."""
-        return Explanation.of(EventLabels.of(self.space, tags), user, item)
+        return Explanation.of(EventLabels.of(self._readable, tags), user, item)
+
+    @property
+    def _readable(self) -> Space:
+        """The space whose events people are shown."""
+        return self.space
 
     # what it proves
 

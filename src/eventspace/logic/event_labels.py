@@ -1,5 +1,8 @@
 """What an elementary event is like: the items, or their tags, that tell it from the others.
 
+A label begins with the breadth of the event: how much comes true in it. If that is nearly
+everything or nearly nothing, the event is a leaning and not a taste, and this is its whole name.
+
 All good films come true in most events, so that sets alone say little. What separates an event is
 how the ratings of an item rise with the mass that its raters give to the event, beyond what the
 means of items and users explain: the t-statistic of that slope, kept where the set agrees.
@@ -25,6 +28,7 @@ from eventspace.data.frames import DataFrame, data_frame
 from eventspace.logic.space import SHRINKAGE, Space
 
 LABELS = 2, 1  # how many likes and dislikes make a label
+LEANING = 0.05  # an event is a leaning if so little comes true in it, or so little does not
 SIGNIFICANT = 1.0  # the least t-statistic that is worth a word
 
 
@@ -97,26 +101,32 @@ class EventLabels:
 
     @cached_property
     def labels(self) -> list[str]:
-        """A few words for each event; look-alikes also say what tells them apart."""
-        short = [self._short(d) for d in range(self.space.n_events)]
+        """Breadth and taste of each event; events of one taste also say what tells them apart."""
+        breadth = [_breadth_in_words(share) for share in self.space.breadth.tolist()]
+        tastes = [self._taste(d) for d in range(self.space.n_events)]
+        names = [taste or words for words, taste in zip(breadth, tastes, strict=True)]
         return [
-            label
-            + self._apart(d, [e for e, other in enumerate(short) if other == label and e != d])
-            for d, label in enumerate(short)
+            (f"{breadth[d]}: {taste}" if taste else breadth[d])
+            + self._apart(d, [e for e, name in enumerate(names) if name == names[d] and e != d])
+            for d, taste in enumerate(tastes)
         ]
 
-    def _short(self, event: int) -> str:
+    def _taste(self, event: int) -> str:
+        """What it likes and dislikes in comparison; nothing for a leaning."""
+        if not LEANING < self.space.breadth[event] < 1 - LEANING:
+            return ""
         likes, dislikes = self.likes(event, LABELS[0]), self.dislikes(event, LABELS[1])
         parts = [", ".join(map(str, likes))] if likes else []
         parts += ["not " + ", ".join(map(str, dislikes))] if dislikes else []
-        return "; ".join(parts) or "like the average"
+        return "; ".join(parts)
 
     def _apart(self, event: int, alike: list[int]) -> str:
         """The best-known item that the event has and those like it lack, or the other way round."""
         if not alike:
             return ""
         inside, ratings = unpack(self.space.sets, self.space.n_events), self.space.ratings
-        for word, own in (("with", True), ("without", False)):
+        sides = (("with", True), ("without", False))
+        for word, own in reversed(sides) if self.space.breadth[event] >= 1 - LEANING else sides:
             apart = (inside[:, event] == own) & (inside[:, alike] != own).all(axis=1)
             if (apart & (ratings > 0)).any():
                 item = self.space.observations.item_ids[int(np.argmax(np.where(apart, ratings, 0)))]
@@ -124,18 +134,26 @@ class EventLabels:
         return ""
 
     def table(self, n: int = 5) -> DataFrame:
-        """A row an event: mass, how many items come true in it, label, its n most telling."""
+        """One row per event: mass, how many items come true, breadth, label, n most telling."""
         space = self.space
         events = range(space.n_events)
         columns = {
             "event": np.arange(space.n_events),
             "mass": space.mass,
             "items": space.sizes,
+            "breadth": space.breadth,
             "label": self.labels,
             "likes": [self.likes(d, n) for d in events],
             "dislikes": [self.dislikes(d, n) for d in events],
         }
         return data_frame(columns, space.observations.library)
+
+
+def _breadth_in_words(share: float) -> str:
+    if LEANING < share < 1 - LEANING:
+        return f"{share:.0%} come true"
+    nearly = "" if share in (0, 1) else "nearly "
+    return f"{nearly}{'everything' if share > LEANING else 'nothing'} comes true"
 
 
 def _tags_of(value: Any) -> list[Hashable]:

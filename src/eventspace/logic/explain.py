@@ -33,6 +33,7 @@ class Explanation:
     named: EventLabels
     user_at: int
     item_at: int
+    average: tuple[float, float] | None = None  # its probability and population, if it predicts
 
     @classmethod
     def of(cls, named: EventLabels, user: Hashable, item: Hashable) -> Explanation:
@@ -53,13 +54,24 @@ class Explanation:
 
     @property
     def probability(self) -> float:
-        """What is predicted: the user's mass of the events in which the item comes true."""
-        return float(self._pmf @ self._comes_true)
+        """What is predicted, by the model or, for an average, by the average."""
+        return self.readable if self.average is None else self.average[0]
 
     @property
     def population(self) -> float:
         """The same for the population."""
+        if self.average is not None:
+            return self.average[1]
         return float(self._space.mass @ self._comes_true)
+
+    @property
+    def readable(self) -> float:
+        """The user's mass of the events in which the item comes true.
+
+        For one model this is the probability. The explanation of an average has the events of its
+        readable model, which may be a little off.
+        """
+        return float(self._pmf @ self._comes_true)
 
     @property
     def value(self) -> float:
@@ -78,7 +90,7 @@ class Explanation:
 
     @cached_property
     def events(self) -> DataFrame:
-        """A row an event: the user's mass of it, the population's, whether the item comes true."""
+        """One row per event: the user's mass, the population's, whether the item comes true."""
         heaviest = self._heaviest
         columns = {
             "event": heaviest,
@@ -94,6 +106,10 @@ class Explanation:
         """The rules that link the item to what the user has rated, the nearest first.
 
         What implies the item bounds its probability from below, what it implies from above.
+        ``speaks`` says what the user's own rating makes of a rule. What implies the item speaks
+        "for" it if the user rates it at or above the middle of the scale; what the item implies
+        speaks "against" it if rated below. What is equivalent speaks either way. Any other rule has
+        "", and the text leaves it out.
         """
         kinds, others = self._rules
         ids, own = self._space.observations.item_ids, self._ratings
@@ -103,6 +119,7 @@ class Explanation:
             "value": np.array([own[int(other)] for other in others], dtype=np.float64),
             "probability": unpack(self._space.codes[others], self._space.n_events) @ self._pmf,
             "ratings": self._space.ratings[others],
+            "speaks": self._speaks.astype(object),
         }
         return data_frame(columns, self._space.observations.library)
 
@@ -132,6 +149,15 @@ class Explanation:
         order = order[(telling & (implies | implied))[order]]
         return kinds[order], others[order]
 
+    @cached_property
+    def _speaks(self) -> NDArray[np.str_]:
+        kinds, others = self._rules
+        middle = sum(self._space.observations.scale) / 2
+        liked = np.array([self._ratings[int(other)] >= middle for other in others], dtype=np.bool_)
+        equivalent, implies, implied = (kinds == number for number in range(len(KINDS)))
+        speak = [liked & (equivalent | implies), ~liked & (equivalent | implied)]
+        return np.select(speak, ["for", "against"], "")
+
     def __str__(self) -> str:
         seen = self._space.observations
         user, item = seen.user_ids[self.user_at], seen.item_ids[self.item_at]
@@ -141,9 +167,11 @@ class Explanation:
         lines = [
             f"{who} and {item}: {self.probability:.1%}{'' if (lo, hi) == (0, 1) else unit}. "
             f"In the population: {self.population:.1%}.",
+            *self._line_of_average(),
             *self._lines_of_events("It comes true in these events", f" of {who}'s mass", True),
             *self._lines_of_events("It does not in these", "", False),
-            *self._lines_of_rules(who),
+            *self._lines_of_rules("for", who),
+            *self._lines_of_rules("against", who),
             f"Evidence: {self.user_ratings:,} rating{'s' * (self.user_ratings != 1)} by {who}, "
             f"{self.item_ratings:,} of {item}",
         ]
@@ -153,13 +181,21 @@ class Explanation:
 
     __repr__ = __str__
 
+    def _line_of_average(self) -> list[str]:
+        if self.average is None:
+            return []
+        return [
+            f"The average says {self.probability:.1%}. Its readable model, with the "
+            f"{self._space.n_events} events below, says {self.readable:.1%}."
+        ]
+
     def _lines_of_events(self, title: str, whose: str, comes_true: bool) -> list[str]:
         side = self._heaviest[self._comes_true[self._heaviest] == comes_true]
         if not side.size:
             return []
         mass, population = self._pmf, self._space.mass
         lines = [
-            f"  {mass[d]:>6.1%}  event {d}, {population[d]:.1%} of the population: "
+            f"  {mass[d]:>6.1%}  event {d} ({population[d]:.1%} of the population): "
             f"{self.named.labels[d]}"
             for d in side[:SHOWN]
         ]
@@ -167,14 +203,15 @@ class Explanation:
         lines += [f"  {mass[rest].sum():>6.1%}  {len(rest)} more"] if rest.size else []
         return [f"{title} ({mass[side].sum():.1%}{whose}):", *lines]
 
-    def _lines_of_rules(self, who: str) -> list[str]:
+    def _lines_of_rules(self, side: str, who: str) -> list[str]:
         kinds, others = self._rules
         ids = self._space.observations.item_ids
         p = unpack(self._space.codes[others], self._space.n_events) @ self._pmf
+        own = self._speaks == side
         lines = [
             f"  {TEXTS[name].format(other=ids[others[k]], p=p[k])}"
             f" ({who} gave it {self._ratings[int(others[k])]:g})"
             for number, name in enumerate(KINDS)
-            for k in np.flatnonzero(kinds == number)[:SHOWN_RULES].tolist()
+            for k in np.flatnonzero(own & (kinds == number))[:SHOWN_RULES].tolist()
         ]
-        return [f"Rules to what {who} has rated:", *lines] if lines else []
+        return [f"{side.capitalize()} it, from what {who} has rated:", *lines] if lines else []

@@ -72,6 +72,16 @@ class Space:
         """How many of the rated items come true in each event."""
         return np.asarray(unpack(self.codes[self.ratings > 0], self.n_events).sum(axis=0))
 
+    @cached_property
+    def breadth(self) -> Floats:
+        """How much comes true in each event: the share of items, weighted by their ratings.
+
+        Weighted, because sets of items with few ratings are mostly noise; and because the mean
+        breadth of the events then is about the mean rating.
+        """
+        within = unpack(self.codes, self.n_events)
+        return np.asarray(self.ratings @ within / max(int(self.ratings.sum()), 1))
+
     def user(self, user: Hashable) -> int:
         """The position of a user."""
         return known_position(self.observations.user_ids, user, "user")
