@@ -93,7 +93,6 @@ def test_tags_name_the_events_and_items_still_tell_them(model) -> None:
     tagged, plain = of(model, tags=tags)["events"], of(model)["events"]
     assert tagged["label"] == model.events(tags)["label"].tolist() != plain["label"]
     assert tagged["likes"] == plain["likes"]
-    assert (tagged["tagged"], plain["tagged"]) == (True, False)
 
 
 def test_users_have_their_pmfs_and_ratings(model) -> None:

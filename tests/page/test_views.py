@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ VIEWS = [
     "user/5",
     "fit",
 ]
+RATED = re.compile(r"\(rated (.*)\)")
 
 
 def names(page) -> Any:
@@ -262,12 +264,41 @@ def test_a_user_is_explained_as_the_model_does(visit, model) -> None:
         events = why.events
         true = events[events["comes_true"]]
         assert sorted(d for d, _ in found["comesTrue"]) == sorted(true["event"])
-        rules = [(names(page)[r["other"]], r["kind"]) for r in found["rules"]]
+        rules = [(names(page)[r["other"]], r["kind"], r["speaks"]) for r in found["rules"]]
         kinds = {"equivalent": 0, "implies": 1, "implied": 2}
         assert sorted(rules) == sorted(
-            (budget.name_of(other), kinds[kind])
-            for other, kind in zip(why.rules["other_item"], why.rules["kind"], strict=True)
+            (budget.name_of(rule.other_item), kinds[rule.kind], rule.speaks)
+            for rule in why.rules.itertuples()
         )
+
+
+def test_what_speaks_for_an_item_is_rated_at_or_above_the_middle(visit, model) -> None:
+    middle = sum(model.observations_.scale) / 2
+    sides = {"For": 0, "Against": 0}
+    for user in (1, 4, 9):
+        page = visit.go(f"user/{user}")
+        panel = page.get_by_role("complementary", name="Why this prediction")
+        for button in page.get_by_role("button", name="Why").all()[:12]:
+            button.press("Enter")
+            for side in sides:
+                cited = panel.locator(f"h4:text('{side} it, from') + ul li").all_inner_texts()
+                rated = [float(found[1]) for text in cited if (found := RATED.search(text))]
+                assert all((value >= middle) == (side == "For") for value in rated)
+                sides[side] += len(rated)
+    assert min(sides.values()) > 0
+
+
+def test_events_are_called_by_their_labels(visit, model) -> None:
+    page, labels = visit.go("events"), model.events()["label"].tolist()
+    labels = [budget.name_of(label) for label in labels]
+    assert page.locator(".cards .label").all_text_contents() == labels
+    assert page.locator(".cards h3 a").nth(2).get_attribute("title") == labels[2]
+    page = visit.go("item/0")
+    titles = [piece.get_attribute("title") for piece in page.locator(".strip span").all()]
+    assert [title.partition("%: ")[2] for title in titles] == labels
+    page = visit.go("users")
+    heaviest = page.locator("td .event").first.inner_text().removeprefix("Event ")
+    assert page.locator("td.told").first.text_content() == labels[int(heaviest)]
 
 
 def test_a_users_predictions_and_why(visit, model) -> None:

@@ -117,7 +117,6 @@ def _events(space: Space, named: EventLabels, tags: Any, place: Positions) -> di
     return {
         "mass": rounded(space.mass),
         "items": space.sizes.tolist(),
-        "tagged": tags is not None,
         "label": [name_of(label) for label in named.labels],
         "likes": [numbers(by_item.likes(d, n)) for d in range(space.n_events)],
         "dislikes": [numbers(by_item.dislikes(d, n)) for d in range(space.n_events)],

@@ -3,7 +3,8 @@
 const link = (view, number, text) => h("a", { href: `#/${view}/${number}` }, name(text));
 const itemLink = (i) => link("item", i, space.names[i]);
 const userLink = (u) => link("user", u, data.users.name[u]);
-const eventLink = (d) => h("a", { href: `#/event/${d}`, class: "event" }, `Event ${d}`);
+const eventLink = (d) =>
+  h("a", { href: `#/event/${d}`, class: "event", title: data.events.label[d] }, `Event ${d}`);
 
 /** An event's label, cut to one line. */
 const eventLabel = (d) =>
@@ -24,13 +25,13 @@ function eventsView(main) {
     h("p", { class: "lead" },
       `Whatever happens, exactly one of ${space.nEvents} elementary events happens. An item is the set of events ` +
       "in which it comes true; a user is a distribution over the events. Mass is how likely an event is in the " +
-      "population."),
+      "population. An event's label begins with how much comes true in it: the share of items, weighted by ratings."),
     h("ol", { class: "cards", role: "list" },
       space.mass.map((mass, d) =>
         h("li", { class: "card" },
           h("h3", null, eventLink(d), h("span", { class: "figure" }, percent(mass))),
           bar(mass / heaviest),
-          data.events.tagged ? h("p", { class: "label", dir: "auto" }, data.events.label[d]) : null,
+          h("p", { class: "label", dir: "auto", title: data.events.label[d] }, data.events.label[d]),
           tellingList("Likes more than others do", data.events.likes[d], 4),
           tellingList("Likes less", data.events.dislikes[d], 3),
           h("p", { class: "quiet" }, cameTrue(data.events.items[d]))))),

@@ -36,7 +36,7 @@ function strip(c, pmf = space.mass) {
   const piece = (m, d) =>
     h("span", {
       class: hasEvent(c, d) ? "in" : "out", style: { "flex-grow": Math.max(m, 0.004) },
-      title: `event ${d}, ${percent(m)}`,
+      title: `event ${d}, ${percent(m)}: ${data.events.label[d]}`,
     });
   return h("div", { class: "strip", "aria-hidden": "true" }, pmf.map(piece));
 }

@@ -93,6 +93,7 @@ const pmfOf = (user) => data.users.pmf[user].map((m) => m / PMF_UNIT);
 
 const [scaleLow, scaleHigh] = data.scale;
 const ownUnit = scaleLow !== 0 || scaleHigh !== 1;
+const middle = (scaleLow + scaleHigh) / 2;
 const inUnit = (p) => short(scaleLow + p * (scaleHigh - scaleLow));
 
 /** A user's ratings by item. */
@@ -115,7 +116,8 @@ function explain(user, item) {
     const [below, above] = [inside(at, c), inside(c, at)];
     if (other === item || !telling(at) || !(below || above)) continue;
     const kind = below && above ? 0 : below ? 1 : 2;
-    rules.push({ other, value, kind, probability: masses[at], distance: distance(at) });
+    const speaks = value >= middle ? (below ? "for" : "") : above ? "against" : "";
+    rules.push({ other, value, kind, speaks, probability: masses[at], distance: distance(at) });
   }
   rules.sort(
     (a, b) => a.kind - b.kind || a.distance - b.distance || space.ratings[b.other] - space.ratings[a.other],

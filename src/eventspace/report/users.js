@@ -18,6 +18,7 @@ function usersView(main) {
       { label: "ratings", value: (u) => data.users.ratings[u] },
       { label: "heaviest event", value: top, cell: (u) => eventLink(top(u)) },
       { label: "its mass", value: mass, cell: (u) => percent(mass(u)) },
+      { label: "its label", class: "told minor", cell: (u) => eventLabel(top(u)) },
     ],
   });
   const narrow = h("input", { type: "search" });
@@ -72,7 +73,9 @@ function eventReasons(title, events) {
   ];
 }
 
-function ruleReasons(rules) {
+/** The rules of a side; those that the user's own rating contradicts are on none. */
+function ruleReasons(side, all) {
+  const rules = all.filter(({ speaks }) => speaks === side);
   if (!rules.length) return [];
   const words = [
     () => "is equivalent to it", (p) => `implies it: at least ${percent(p)}`,
@@ -82,7 +85,7 @@ function ruleReasons(rules) {
     h("li", null, itemLink(other), ` ${words[kind](probability)} `,
       h("span", { class: "quiet" }, `(rated ${short(given)})`));
   return [
-    h("h4", null, "Rules to what the user has rated"),
+    h("h4", null, `${side === "for" ? "For" : "Against"} it, from what the user has rated`),
     h("ul", { class: "plain" }, rules.slice(0, REASONS).map(entry), andMore(rules.length - REASONS)),
   ];
 }
@@ -95,7 +98,7 @@ function whyPanel(user, item) {
     h("p", null, h("strong", null, value(why.probability)), `; in the population ${percent(why.population)}.`),
     strip(space.classOf[item], pmfOf(user)),
     ...eventReasons("It comes true in", why.comesTrue), ...eventReasons("It does not in", why.doesNot),
-    ...ruleReasons(why.rules),
+    ...ruleReasons("for", why.rules), ...ruleReasons("against", why.rules),
     h("p", { class: "quiet" },
       `Evidence: ${plural(data.users.ratings[user], "rating")} by the user, ` +
       `${integer(space.ratings[item])} of the item${own}.`),
