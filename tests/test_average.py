@@ -117,6 +117,37 @@ def test_all_events_are_one_model_that_says_the_same(average, stars, tmp_path) -
     assert str(again.summary()) == text
 
 
+def test_it_is_explained_by_a_readable_model(average, monkeypatch) -> None:
+    fitted_, pair = average.fitted_, (["u3"], ["i5"])
+    why, readable = average.explain("u3", "i5"), average.to_model(16)
+    assert why.probability == pytest.approx(average.predict(pair)[0])
+    assert why.population == pytest.approx(average.event("i5").probability())
+    assert why.value == pytest.approx(average.predict(pair, unit="original")[0])
+    assert why.readable == pytest.approx(readable.predict(pair)[0])
+    assert 0 < abs(why.readable - why.probability) < 0.1
+    assert why.events.loc[why.events["comes_true"], "mass"].sum() == pytest.approx(why.readable)
+    pd.testing.assert_frame_equal(average.events(), readable.events())
+    assert len(average.events()) == len(why.events) == 16 < average.pmf_.shape[1]
+    first, second, third, *_ = str(why).splitlines()
+    assert first.startswith(f"u3 and i5: {why.probability:.1%}, or ")
+    assert second == (
+        f"The average says {why.probability:.1%}. Its readable model, with the 16 events below, "
+        f"says {why.readable:.1%}."
+    )
+    assert f"({why.readable:.1%} of u3's mass)" in third
+    assert "The average says" not in str(readable.explain("u3", "i5"))
+    monkeypatch.setattr(type(fitted_), "to_model", None)  # it was made once, and kept
+    assert str(average.explain("u3", "i5")) == str(why)
+
+
+def test_an_average_with_few_events_is_read_as_it_is(stars) -> None:
+    average = KolmogorovEnsemble(3, n_models=2, random_state=0).fit(seen(stars))
+    why = average.explain("u3", "i5")
+    assert len(average.events()) == 6
+    assert why.readable == why.probability == pytest.approx(average.predict((["u3"], ["i5"]))[0])
+    assert "The average says" not in str(why)
+
+
 def test_all_events_take_in_nobody_new(average, stars) -> None:
     model = average.to_model()
     for work in (

@@ -84,7 +84,8 @@ def test_every_command_works_on_every_kind(saved, tmp_path, run) -> None:
     model = CLASSES[kind].load(path)
     assert run("info", path) == f"{model.summary()}\n"
     assert json.loads(run("info", path, "--json"))["kind"] == kind
-    assert len(json.loads(run("info", path, "--events", "--json"))) == model.pmf_.shape[1]
+    n_shown = min(16, model.pmf_.shape[1]) if kind != "model" else model.pmf_.shape[1]
+    assert len(json.loads(run("info", path, "--events", "--json"))) == n_shown
     pairs = pd.read_csv(table)
     predicted = frame(run("predict", path, table, "--unit", "original"))
     np.testing.assert_allclose(predicted["value"], model.predict(pairs, unit="original"))
@@ -96,8 +97,9 @@ def test_every_command_works_on_every_kind(saved, tmp_path, run) -> None:
     assert list(found["if_item"]) == list(model.rules(top=5)["if_item"])
     assert run("explain", path, "u3", "i0") == f"{model.explain('u3', 'i0')}\n"
     why = json.loads(run("explain", path, "u3", "i0", "--json"))
-    assert why["probability"] == pytest.approx(model.explain("u3", "i0").probability)
-    assert len(why["events"]) == model.pmf_.shape[1]
+    assert why["probability"] == pytest.approx(model.predict((["u3"], ["i0"]))[0])
+    assert why["readable"] == pytest.approx(model.explain("u3", "i0").readable)
+    assert len(why["events"]) == n_shown
     asked = frame(run("query", path, "i0 & ~(i1 | i2)", "--user", "u3", "--user", "u4"))
     event = model.query("i0 & ~(i1 | i2)")
     np.testing.assert_allclose(asked["probability"], event.probability(["u3", "u4"]))
@@ -364,7 +366,7 @@ def test_report_writes_the_page_of_the_model(csv, tmp_path, run, capsys) -> None
     run("report", model, "--titles", films, "--tags", films, "--evidence", csv)
     named = contents_of(page)
     assert {"Alien", "Up", "i2"} < set(named["items"]["name"])
-    assert named["events"]["tagged"]
+    assert named["events"]["label"] != plain["events"]["label"]
     parts = named["fit"]["parts"]
     assert parts["held-out data"]["rmse"] == pytest.approx(parts["training data"]["rmse"])
     assert named["rules"]["users"] == plain["rules"]["users"]
@@ -395,7 +397,8 @@ KEYS = {
     "confidence lift leverage conviction users agreement like_rate base_rate like_low like_high "
     "correlation chance",
     "query": "probability",
-    "explain": "user item probability value population user_ratings item_ratings events rules",
+    "explain": "user item probability value population readable user_ratings item_ratings events "
+    "rules",
     "info": "kind events samples users items observed weighted scale rmse rmse_original",
     "best": "events indicator_penalty penalty rmse",
     "tried": "events indicator_penalty penalty rmse std seconds",
@@ -434,7 +437,7 @@ def test_the_keys_of_json(saved, tmp_path, run) -> None:
     run("info", path, "--json", "-o", tmp_path / "info.json")
     assert json.loads((tmp_path / "info.json").read_text()) == found
     events = json.loads(run("info", path, "--events", "--json"))
-    assert list(events[0]) == ["event", "mass", "items", "label", "likes", "dislikes"]
+    assert list(events[0]) == ["event", "mass", "items", "breadth", "label", "likes", "dislikes"]
 
 
 def test_json_has_no_nan_and_is_utf8_whatever_the_terminal(csv, tmp_path, run) -> None:

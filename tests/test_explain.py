@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -106,10 +107,11 @@ def test_the_rules_of_an_explanation_bound_the_prediction(ratings) -> None:
             else:
                 assert own < other
                 assert float(row.probability) >= why.probability - 1e-9
-            against = row.kind in ("equivalent", "implied") and row.value < middle
-            favours = row.kind in ("equivalent", "implies") and row.value >= middle
+            value: Any = row.value
+            against = row.kind in ("equivalent", "implied") and value < middle
+            favours = row.kind in ("equivalent", "implies") and value >= middle
             assert row.speaks == ("for" if favours else "against" if against else "")
-            cited = f"(u2 gave it {row.value:.3g})" in str(why)
+            cited = f"(u2 gave it {value:.3g})" in str(why)
             assert cited or not row.speaks or len(why.rules) > 3
     assert kinds == {"equivalent", "implies", "implied"}
 

@@ -164,6 +164,7 @@ def explain(
             "probability": why.probability,
             "value": why.value,
             "population": why.population,
+            "readable": why.readable,
             "user_ratings": why.user_ratings,
             "item_ratings": why.item_ratings,
             "events": outputs.records(why.events),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -30,18 +30,22 @@ from eventspace.fitted.prediction import UNITS, UNKNOWN, Unit, Unknown
 from eventspace.fitting import compression
 from eventspace.fitting.half_steps import PmfStep, new_pmfs
 from eventspace.fitting.settings import DescentSettings, checked_engine, checked_threads
+from eventspace.logic.explain import Explanation
+from eventspace.logic.space import Space
 from eventspace.pmf import Pairwise
 from eventspace.rules.evidence import Evidence, held_out_evidence, liked_from
 from eventspace.rules.of_averages import SORTS, AverageMiner
 
 T = TypeVar("T")
+READABLE = 16  # events that people still read
 
 
 class FittedAverage(FittedModel):
     """The mean of many models: itself one, with the events of all.
 
-    Every prediction, event and explanation of a single model holds for it, word by word. But its
-    events are hundreds: to read one, or an explanation, :meth:`to_model` with few is better.
+    It predicts and measures events as a single model does. But its own events are hundreds: what
+    people read, :meth:`events` and :meth:`explain`, is told by its readable model, which is made
+    once by :meth:`to_model` with 16 events.
     """
 
     record: AverageFit  # type: ignore[assignment]
@@ -191,7 +195,23 @@ class FittedAverage(FittedModel):
         )
         return type(self)(folded, self.settings)
 
-    # one model of it
+    # one model of it, to read
+
+    @cached_property
+    def _readable(self) -> Space:
+        return self.space if self.record.n_events <= READABLE else self.to_model(READABLE).space
+
+    def explain(self, user: Any, item: Any, tags: Any = None) -> Explanation:
+        """Why a prediction is what it is, told by the events of the readable model.
+
+        The probability is that of the average; the explanation's ``readable`` is that of the
+        readable model. ``tags`` as in :meth:`events`.
+        """
+        why = super().explain(user, item, tags)
+        if self._readable is self.space:
+            return why
+        p = self.predict_positions(np.array([why.user_at, -1]), np.full(2, why.item_at))
+        return replace(why, average=(float(p[0]), float(p[1])))
 
     def to_model(self, n_events: int | None = None) -> FittedModel:
         """One model to hold and to read: with all the events, or compressed to ``n_events``.
@@ -234,7 +254,7 @@ class FittedAverage(FittedModel):
         path: str | os.PathLike[str],
         X: Any = None,
         *,
-        n_events: int = 16,
+        n_events: int = READABLE,
         title: str | None = None,
         tags: Any = None,
         users: Any = None,
