@@ -111,10 +111,10 @@ def timed(work: Callable[[], object]) -> str:
 
 
 def show_events(model: KolmogorovModel, genres: pd.Series[str], console: Console) -> None:
-    """The heaviest events, by genres and by films."""
+    """The heaviest events, named by genres, and the films that each likes more than others do."""
     events = model.events(genres)
-    events["films"] = model.events()["label"]
-    table = Table("event", "mass", "genres", "films", title="The heaviest events")
+    events["films"] = [", ".join(films[:3]) for films in model.events()["likes"]]
+    table = Table("event", "mass", "label", "likes more", title="The heaviest events")
     heaviest: Any = events.head(SHOWN).itertuples()
     for event in heaviest:
         table.add_row(
