@@ -18,7 +18,7 @@ function usersView(main) {
       { label: "ratings", value: (u) => data.users.ratings[u] },
       { label: "heaviest event", value: top, cell: (u) => eventLink(top(u)) },
       { label: "its mass", value: mass, cell: (u) => percent(mass(u)) },
-      { label: "its label", class: "told minor", cell: (u) => eventLabel(top(u)) },
+      { label: "its label", class: "told", cell: (u) => eventLabel(top(u)) },
     ],
   });
   const narrow = h("input", { type: "search" });
