@@ -190,7 +190,7 @@ MEASURES: dict[str, Measure] = {"rmse": rmse, "mae": mae, "accuracy": accuracy, 
 
 
 def rules(links: Links, seed: int) -> dict[str, Any]:
-    """Whoever reaches A reaches B: the first rules from half of the links, and what the rest say.
+        """Senders that reach A also reach B: the first rules from half of the links, and what the rest say.
 
     Against as many pairs of receivers that lie closest, or that go together most in the half,
     both in the direction of their means, and against all pairs.
@@ -332,7 +332,7 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
 
 def _listed(rows: list[list[Any]]) -> str:
     lines = [
-        "| whoever reaches | reaches | probability | metres apart | held-out senders "
+        "| senders that reach | also reach | probability | metres apart | held-out senders "
         "| reach it, if the first | anyway |",
         "|---|---|---|---|---|---|---|",
     ]
