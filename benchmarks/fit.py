@@ -152,7 +152,7 @@ def measure(folder: str) -> dict[str, Any]:
         "items": observations[0].n_items,
         "read, s": read,
         "fit, s": fit,
-        "peak, bytes a rating beyond the input": round((_peak() - resident) / size, 1),
+        "peak, bytes per rating beyond the input": round((_peak() - resident) / size, 1),
     }
 
 

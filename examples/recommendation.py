@@ -244,7 +244,7 @@ def verdict(figures: dict[str, Any]) -> str:
     likely, best = ranked["the likeliest to be liked"], max(ranked, key=ranked.__getitem__)
     single = "KolmogorovModelCV"
     return (
-                f"**Ratings are predicted well**: RMSE {error[posterior]:.3f} stars. Biases have "
+        f"**Ratings are predicted well**: RMSE {error[posterior]:.3f} stars. Biases have "
         f"{error['BiasModel']:.3f}, and the better of two quick peers, {peer}, {error[peer]:.3f}; "
         "tuned packages are in the [benchmarks](benchmarks.md#accuracy). "
         f"**Compressed into one readable model of {EVENTS} events, it has {error[few]:.3f}**. A "

@@ -61,7 +61,7 @@ def measure() -> dict[str, Any]:
 
 
 def means(figures: dict[str, Any]) -> pd.DataFrame:
-    """The mean over the seeds, a row a number of events and of ratings."""
+    """The mean over the seeds: one row per number of events and of ratings."""
     rows = pd.DataFrame(figures["rows"])
     rows["whole"] = rows["codes"] == 1.0
     rows["unique"] = rows["unique"].eq(True).astype(float)
@@ -77,7 +77,10 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
         return table(
             [
                 {"events": n_events}
-                | {f"{n} ratings per item": form.format(by_events.loc[n_events, n]) for n in RATINGS}
+                | {
+                    f"{n} ratings per item": form.format(by_events.loc[n_events, n])
+                    for n in RATINGS
+                }
                 for n_events in EVENTS
             ]
         )
