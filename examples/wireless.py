@@ -190,7 +190,7 @@ MEASURES: dict[str, Measure] = {"rmse": rmse, "mae": mae, "accuracy": accuracy, 
 
 
 def rules(links: Links, seed: int) -> dict[str, Any]:
-    """Senders that reach A also reach B: the first rules from half of the links, checked on the rest.
+    """Senders that reach A also reach B: rules from half of the links, checked on the rest.
 
     Against as many pairs of receivers that lie closest, or that go together most in the half,
     both in the direction of their means, and against all pairs.
