@@ -332,8 +332,8 @@ def in_short(every: Rows, first: Rows) -> str:
         f"> **Verdict.** Rules hold on held-out ratings, but the items' mean ratings explain most "
         f"of it.\n> Beyond the means, rules add {points[AGREEMENT]} points to agreement and "
         f"{points[GAIN]} points to the like rate\n> over the base rate. Among lists of "
-        f"{LENGTHS[0]} rules with equal support, {best['rules by']} adds most to the like rate\n"
-        f"> ({best[GAIN]})."
+        f'{LENGTHS[0]} rules with equal support, "{best["rules by"]}" adds most to the like\n'
+        f"> rate ({best[GAIN]})."
     )
 
 
