@@ -105,7 +105,7 @@ def two_lineages(mixture: Mixture) -> Mixture:
 
 
 def rows(values: Floats) -> list[str]:
-    """A line a row, so that the figures can be read."""
+    """One line per row, so that the figures can be read."""
     return [" ".join(f"{value:.3f}" for value in row) for row in values]
 
 

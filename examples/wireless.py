@@ -39,7 +39,7 @@ GAINS = ("reaches", "anyway", "agreement")
 
 @dataclass(frozen=True)
 class Links:
-    """A network: a row a link with sender, receiver, noise, distance; and where the nodes are."""
+    """A network: one row per link (sender, receiver, noise, distance), and the nodes' places."""
 
     table: pd.DataFrame
     places: pd.DataFrame
@@ -276,7 +276,7 @@ def zones(links: Links) -> dict[str, Any]:
 
 
 def measure(seeds: Sequence[int] = SEEDS) -> dict[str, Any]:
-    """All figures; each list of numbers has one a seed."""
+    """All figures; each list has one number per seed."""
     lab, grid = intel(), orbit()
     tasks = {"half": (lab, 0.5), "fifth": (lab, 0.8), "orbit": (grid, 0.5)}
     return {

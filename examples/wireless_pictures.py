@@ -66,7 +66,7 @@ def _map_of_rules(figures: dict[str, Any]) -> Figure:
         ax.plot([], [], color=colour, lw=2, label=said)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.09), frameon=False, ncols=1)
     ax.set(xlabel="metres", ylabel="metres", aspect="equal")
-    title = f"Whoever reaches the tail reaches the head: the first {len(listed)} rules"
+    title = f"Senders that reach the tail also reach the head: the first {len(listed)} rules"
     ax.set_title(title, loc="left")
     return figure
 
