@@ -59,7 +59,7 @@ def _map_of_rules(figures: dict[str, Any]) -> Figure:
                         "connectionstyle": "arc3,rad=0.12"},
         )  # fmt: skip
     for colour, said in (
-        (COLOURS[0], "held out: who reaches the first reaches the second more often than others"),
+        (COLOURS[0], "held out: senders that reach the first reach the second more often"),
         (COLOURS[5], "held out: not more often"),
         ("0.7", "no held-out sender reaches the first"),
     ):
