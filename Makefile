@@ -25,7 +25,7 @@ test: $(VENV)/installed
 test-all: test
 	$(PYTEST) -m whole
 
-# So many seconds for each target, and at most so many cases; a seed of its own for each run
+# Seconds for each target, the most cases, and a new seed for each run
 FUZZ_SECONDS ?= 600
 FUZZ_CASES   ?= 1000000000
 FUZZ_SEED    ?= $(shell date +%s)

@@ -1,1 +1,1 @@
-"""Benchmarks: one script a question; each writes JSON and its table in docs/benchmarks.md."""
+"""Benchmarks: one script per question; each writes JSON and its table in docs/benchmarks.md."""

@@ -1,9 +1,9 @@
 """How well held-out ratings are predicted, beside tuned peers: MovieLens 100K, u1 to u5, in stars.
 
-Every method that has something to choose chooses it on a tenth of the training part, once a split;
-the test part is looked at only then. SVD++, slow to fit, is tuned for u1 and keeps its options: the
-tenth of u1's training part holds ratings of the other splits' test parts, which can only help it.
-Our own estimators choose by themselves, and their seconds contain that.
+Peers choose their options on a tenth of the training part, once per split. Only then is the test
+part used. SVD++ is slow to fit, so it is tuned for u1 and keeps its options. The tenth of u1's
+training part contains ratings of the other splits' test parts, which can only help SVD++. Our own
+estimators choose by themselves, and their seconds include that.
 
     python -m benchmarks.accuracy
 """

@@ -1,7 +1,7 @@
 """The same on the other MovieLens tables: latest-small and 1M, four fifths to learn from.
 
-SVD++ is left out: a fit takes minutes on these, tuning it over an hour; and the choice of a single
-model likewise. On 1M the posterior has four chains, not eight.
+SVD++ is left out: a fit takes minutes on these tables, and tuning over an hour. The choice of a
+single model is left out for the same reason. On 1M the posterior has four chains, not eight.
 
     python -m benchmarks.accuracy_movielens
 """

@@ -1,7 +1,8 @@
-"""Shapes that MovieLens does not have: dense, tiny, continuous, ten ratings a user, votes, links.
+"""Shapes that MovieLens does not have: dense, tiny, continuous, few ratings per user, votes, links.
 
-Everyone with his defaults, SVD tuned (its rank as well) on a tenth of the training part; RMSE in
-the unit of the table, stars or probability. Tiny tables come five times, and means are shown.
+All methods have their defaults, except SVD, which is tuned (including its rank) on a tenth of the
+training part. RMSE is in the unit of the table, stars or probability. Five tiny tables are drawn,
+and means are shown.
 
     python -m benchmarks.accuracy_shapes
 """

@@ -1,8 +1,8 @@
 """What accuracy costs: RMSE on u1 against the time of a fit, for more and for longer chains.
 
-The posterior learns what it needs along the way. Options of the peers are chosen on a tenth of the
-training part beforehand, which is not part of their time. Core seconds, that is of all threads
-together: ours use every core, the peers here one. The table has wall seconds, too.
+The posterior needs no tuning. Options of the peers are chosen on a tenth of the training part
+beforehand, which is not part of their time. Core seconds are those of all threads together: ours
+use every core, the peers here one. The table also has wall seconds.
 
     python -m benchmarks.accuracy_time
 """

@@ -60,7 +60,7 @@ def senate() -> Ratings:
 
 
 def links() -> Ratings:
-    """How much of what a mote of the Intel lab sends reaches another; not what reaches itself."""
+    """The share of packets that one mote of the Intel lab delivers to another, not to itself."""
     path = folder("intel-lab-connectivity") / "connectivity.txt"
     frame = pd.read_csv(path, sep=r"\s+", header=None).dropna()
     return as_ratings(frame[frame[0] != frame[1]])
@@ -84,7 +84,7 @@ def generated(
     """Sparse ratings 1..5, users equally active, items popular by a power law, no pair twice.
 
     The mean of a rating is an item's and a user's bias and a term of rank 4. Made and deduplicated
-    by blocks of users, about a million ratings each: 12 bytes a rating and little else is held.
+    by blocks of users, about a million ratings each: 12 bytes per rating and little else is held.
     """
     if 2 * n_ratings > n_users * n_items:
         raise ValueError(

@@ -1,8 +1,8 @@
 """The paper's five iterations against matrix factorisations of the same rank, and how they grow.
 
-Everyone fits the same ratings at the same rank with his own data structure already made, by his own
-defaults, the contenders in turn; RMSE on held-out ratings shows that each has really learnt. Growth
-and memory are measured on generated ratings, each size in a process of its own.
+All methods fit the same ratings at the same rank, with their own defaults and their own data
+structure made beforehand. The contenders take turns. RMSE on held-out ratings shows that each has
+really learnt. Growth and memory are measured on generated ratings, each size in its own process.
 
     python -m benchmarks.fit
 """
@@ -50,7 +50,7 @@ def rmse(predicted: NDArray[Any], truth: NDArray[Any]) -> float:
 
 
 def against_peers() -> list[dict[str, Any]]:
-    """Fit time and held-out error of everyone at both ranks on both MovieLens tables."""
+    """Fit time and held-out error of all methods at both ranks on both MovieLens tables."""
     from benchmarks.peers import PEERS
 
     rows = []
@@ -119,7 +119,7 @@ def quadratics(n_rows: int, rank: int) -> tuple[Array, Array, Array]:
 
 
 def growth() -> list[dict[str, Any]]:
-    """Seconds and peak memory of reading and fitting generated ratings, a process a size."""
+    """Seconds and peak memory of reading and fitting generated ratings, one process per size."""
     rows: list[dict[str, Any]] = []
     for size in SIZES:
         with tempfile.TemporaryDirectory() as folder:
@@ -152,7 +152,7 @@ def measure(folder: str) -> dict[str, Any]:
         "items": observations[0].n_items,
         "read, s": read,
         "fit, s": fit,
-        "peak, bytes a rating beyond the input": round((_peak() - resident) / size, 1),
+        "peak, bytes per rating beyond the input": round((_peak() - resident) / size, 1),
     }
 
 

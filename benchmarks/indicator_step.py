@@ -2,7 +2,7 @@
 
 The instances are those of a running fit (R/5, the penalty towards zero): S_i and v_i of every rated
 item, as they stand after three iterations. Clarabel and SCS solve the paper's relaxation alone,
-without the rounding that it still needs. One thread for everyone. The contenders take turns on
+without the rounding that it still needs. Each has one thread. The contenders take turns on
 blocks of the same items: all of them at D = 16 and 24, a random hundred at the other sizes.
 
     python -m benchmarks.indicator_step

@@ -1,8 +1,9 @@
-"""Who predicts: peers and estimators of ours behind one interface.
+"""The methods that predict: peers and our own estimators behind one interface.
 
-A method learns from ratings and gives what predicts others. Values in [0, 1] have that scale,
-others the one from the least to the greatest seen, for everyone; predictions are cut off at its
-ends. Surprise and Cornac see all values stretched to 1 .. 5, for which their options are made.
+A method learns from ratings and returns a predictor. Values in [0, 1] have that scale; others have
+the scale from the least to the greatest value seen. Predictions are cut off at its ends. This is
+the same for all methods. Surprise and Cornac see all values stretched to 1 .. 5, for which their
+options are made.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Mining rules: time and memory of model.rules, and of mlxtend on baskets of likes.
 
-The two do not mine the same: mlxtend lists the pairs that so many users liked both, model.rules the
-inclusions of a fitted model, with what the ratings say of each. On MovieLens 100K (u4) everyone
-takes turns; memory, and all on MovieLens 1M, is measured in a process for each.
+The two do not mine the same thing. mlxtend lists the pairs that at least n users liked both;
+model.rules lists the inclusions of a fitted model, with the evidence for each. On MovieLens 100K
+(u4) the contenders take turns. Memory, and everything on MovieLens 1M, is measured in one process
+per contender.
 
     python -m benchmarks.rules
 """

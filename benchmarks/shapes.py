@@ -73,7 +73,7 @@ def real(load: Callable[[], data.Ratings], seed: int) -> data.Ratings:
 
 KINDS = (  # name, users, items, part observed, stars or any number, tables
     ("5,000 x 100, 70 % seen, stars", 5000, 100, 0.7, True, 1),
-    ("2,000 x 400, ten a user, stars", 2000, 400, 10 / 400, True, 1),
+    ("2,000 x 400, ten per user, stars", 2000, 400, 10 / 400, True, 1),
     ("500 x 200, 20 % seen, continuous", 500, 200, 0.2, False, 1),
     ("50 x 30, 60 % seen, stars", 50, 30, 0.6, True, 5),
 )

@@ -70,7 +70,7 @@ def machine() -> dict[str, Any]:
 
 
 def table(rows: Sequence[Mapping[str, object]]) -> str:
-    """A markdown table, one line a row, its columns those of the first row."""
+    """A markdown table, one line per row, with the columns of the first row."""
     columns = list(rows[0])
     lines = [columns, ["---"] * len(columns), *([_shown(row[c]) for c in columns] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

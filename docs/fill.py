@@ -1,8 +1,8 @@
-"""Run the code of the pages, and write below each block what it prints.
+"""Run the code of the pages, and write the output below each block.
 
 ``python -m docs.fill`` does it for all pages, ``python -m docs.fill docs/tutorial.md`` for some.
-A picture that a page's code saves as ``NAME`` and that the page shows as ``images/NAME`` is renewed
-as well. The tests run the same blocks, and compare.
+It also copies a picture that a page's code saves as ``NAME`` and that the page shows as
+``images/NAME``. The tests run the same blocks, and compare.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def pages() -> list[Path]:
 
 
 def varies(text: str, block: re.Match[str]) -> bool:
-    """Whether a page says that what a block prints differs from processor to processor."""
+    """Whether a page says that the output of a block differs between processors."""
     return text[: block.start()].endswith("<!-- varies -->\n")
 
 

@@ -47,7 +47,7 @@ def compare(
     part: float,
     seeds: Sequence[int],
 ) -> dict[str, Spread]:
-    """Every measure of every tool on what was hidden from it, a value a seed."""
+    """Every measure of every tool on the hidden part: one value per seed."""
     found: dict[str, Spread] = {tool: {name: [] for name in measures} for tool in tools}
     for seed in seeds:
         train, test = hidden(table, part, seed)
@@ -158,7 +158,7 @@ def spread(values: Sequence[float], digits: int = 3) -> str:
 def markdown(
     rows: Mapping[str, Mapping[str, Sequence[float]]], names: Mapping[str, str], bold: bool = True
 ) -> str:
-    """A table, a row a tool: ``names`` says what a measure is called, with - if less is better.
+    """A table, one row per tool: ``names`` says what a measure is called, with - if less is better.
 
     The best mean of a column is bold.
     """

@@ -105,7 +105,7 @@ def two_lineages(mixture: Mixture) -> Mixture:
 
 
 def rows(values: Floats) -> list[str]:
-    """A line a row, so that the figures can be read."""
+    """One line per row, so that the figures can be read."""
     return [" ".join(f"{value:.3f}" for value in row) for row in values]
 
 
@@ -223,20 +223,20 @@ def verdict(figures: dict[str, Any]) -> str:
     made = figures["facts"][SPREAD]
     blood = figures["facts"][BLOOD]
     return (
-        f"- **With a reference it is a tie**: given the profiles, `HypercubeModel` finds what NNLS "
-        f"finds (RMSE of the proportions {means[SIMULATED][GIVEN]:.3f} against "
+        f"- **With a reference it is a tie.** Given the profiles, `HypercubeModel` and NNLS find "
+        f"the same (RMSE of the proportions {means[SIMULATED][GIVEN]:.3f} against "
         f"{means[SIMULATED]['NNLS']:.3f} on simulated data, {means[LIKE_BLOOD][GIVEN]:.3f} against "
-        f"{means[LIKE_BLOOD]['NNLS']:.3f} on mixtures like blood); rounded to zeros and ones a "
-        f"reference is worse, unless its sites are clear markers.\n"
-        f"- **Blind, from the same starts, it is as good as NMF**: a Kolmogorov model, its sets "
-        f"then loosened to numbers, has {against(SIMULATED)} on simulated data, "
+        f"{means[LIKE_BLOOD]['NNLS']:.3f} on mixtures like blood). A reference rounded to zeros "
+        f"and ones is worse, unless its sites are clear markers.\n"
+        f"- **Blind, from the same starts, it is as good as NMF.** A Kolmogorov model whose sets "
+        f"are then loosened to numbers has {against(SIMULATED)} on simulated data, "
         f"{against(SPREAD)} and {against(LIKE_BLOOD)} on mixtures of real profiles, and "
-        f"{against(TISSUES)} on Shen-Orr's tissues; with its sets left binary "
+        f"{against(TISSUES)} on Shen-Orr's tissues. With binary sets it has "
         f"{left_binary(SIMULATED)}, {left_binary(SPREAD)}, {left_binary(LIKE_BLOOD)} and "
         f"{left_binary(TISSUES)}.\n"
         f"- **No method here can tell seven cell types blind in blood** (the mean for everyone has "
-        f"{means[LIKE_BLOOD][MEANS]:.3f}), and rules between sites are to be believed only where "
-        f"proportions are spread: there {made['hold']:.0%} hold in the reference "
+        f"{means[LIKE_BLOOD][MEANS]:.3f}). Believe rules between sites only where proportions "
+        f"are spread: there {made['hold']:.0%} hold in the reference "
         f"({made['base']:.0%} of all pairs do), in whole blood {blood['hold']:.0%}."
     )
 

@@ -15,7 +15,7 @@ from eventspace.baselines import BinaryFactorization, HypercubeModel
 
 Floats = NDArray[np.float64]
 
-STARTS = 3  # random starts, for whoever needs any: the best by its own cost is kept
+STARTS = 3  # random starts of each method that needs any: the one of least cost is kept
 ITERATIONS = 100
 
 

@@ -99,8 +99,8 @@ def in_the_reference(mixture: Mixture, model: KolmogorovModel) -> list[dict[str,
         first, second = on.loc[rule.if_item], on.loc[rule.then_item]
         found.append(
             {
-                "whoever is methylated at": str(rule.if_item),
-                "is methylated at": str(rule.then_item),
+                "types methylated at": str(rule.if_item),
+                "are also methylated at": str(rule.then_item),
                 "the first, in the reference": ", ".join(on.columns[first]),
                 "the second": ", ".join(on.columns[second]),
                 "holds there": "yes" if (first <= second).all() else "no",

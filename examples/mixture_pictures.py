@@ -15,7 +15,7 @@ from eventspace.plots.axes import COLOURS
 def draw_proportions(
     pictures: dict[str, Any], rmse: dict[str, dict[str, float]], path: Path
 ) -> None:
-    """A row a data set, a column a method, a colour a type; the last row is against NNLS."""
+    """One row per data set, one column per method, one colour per type; the last row: NNLS."""
     names = list(pictures)
     methods = [name for name in pictures[names[0]] if name not in ("types", "true")]
     figure = Figure(figsize=(11.5, 2.55 * len(names)), layout="constrained")

@@ -27,7 +27,7 @@ def save(pictures: Mapping[str, Picture], figures: dict[str, Any], folder: Path)
 
 
 def dots(ax: Axes, rows: Mapping[str, Mapping[str, Sequence[float]]], measure: str) -> None:
-    """A row a tool, from top to bottom: a dot a seed, and a stroke at their mean."""
+    """One row per tool, from top to bottom: one dot per seed, and a stroke at their mean."""
     for y, (tool, row) in enumerate(rows.items()):
         colour = COLOURS[0] if tool.startswith("Kolmogorov") else "0.45"
         ax.plot(row[measure], [y] * len(row[measure]), "o", color=colour, alpha=0.35, ms=5)

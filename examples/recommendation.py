@@ -244,14 +244,14 @@ def verdict(figures: dict[str, Any]) -> str:
     likely, best = ranked["the likeliest to be liked"], max(ranked, key=ranked.__getitem__)
     single = "KolmogorovModelCV"
     return (
-        f"**Ratings are predicted well**: RMSE {error[posterior]:.3f} stars, where biases have "
-        f"{error['BiasModel']:.3f} and the better of two quick peers, {peer}, {error[peer]:.3f}; "
+        f"**Ratings are predicted well**: RMSE {error[posterior]:.3f} stars. Biases have "
+        f"{error['BiasModel']:.3f}, and the better of two quick peers, {peer}, {error[peer]:.3f}; "
         "tuned packages are in the [benchmarks](benchmarks.md#accuracy). "
-        f"**One model of {EVENTS} events made of it, which can be read, has {error[few]:.3f}**; "
-        f"one that is fitted to the ratings, {error[single]:.3f}, is not better than that peer. "
-        f"**For ten films out of all it is the wrong tool**: {likely:.0%} of the likeliest are "
-        f"held-out likes, with {best} {ranked[best]:.0%}. What people watch is another question "
-        "than what they like."
+        f"**Compressed into one readable model of {EVENTS} events, it has {error[few]:.3f}**. A "
+        f"model fitted directly to the ratings has {error[single]:.3f}, no better than that peer. "
+        f"**To pick ten films out of all it is the wrong tool**: {likely:.0%} of its picks are "
+        f"held-out likes, against {ranked[best]:.0%} for {best}. What people watch is another "
+        "question than what they like."
     )
 
 

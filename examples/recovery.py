@@ -1,4 +1,4 @@
-"""When planted models are found again: against ratings an item, and the number of events."""
+"""When planted models are found again: against ratings per item, and the number of events."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def recovery(n_events: int, per_item: int, seed: int) -> dict[str, Any]:
 
 
 def measure() -> dict[str, Any]:
-    """Every number of events with every number of ratings an item, over seeds."""
+    """Every number of events with every number of ratings per item, over seeds."""
     rows = [
         recovery(n_events, per_item, seed)
         for n_events in EVENTS
@@ -61,7 +61,7 @@ def measure() -> dict[str, Any]:
 
 
 def means(figures: dict[str, Any]) -> pd.DataFrame:
-    """The mean over the seeds, a row a number of events and of ratings."""
+    """The mean over the seeds: one row per number of events and of ratings."""
     rows = pd.DataFrame(figures["rows"])
     rows["whole"] = rows["codes"] == 1.0
     rows["unique"] = rows["unique"].eq(True).astype(float)
@@ -77,7 +77,10 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
         return table(
             [
                 {"events": n_events}
-                | {f"{n} ratings an item": form.format(by_events.loc[n_events, n]) for n in RATINGS}
+                | {
+                    f"{n} ratings per item": form.format(by_events.loc[n_events, n])
+                    for n in RATINGS
+                }
                 for n_events in EVENTS
             ]
         )
@@ -92,7 +95,7 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
 
 
 def draw(figures: dict[str, Any], folder: Path) -> None:
-    """Codes found and inclusions that come back, against the ratings an item."""
+    """Codes found and inclusions that come back, against the ratings per item."""
     import matplotlib.pyplot as plt
 
     from eventspace.plots.axes import COLOURS
@@ -111,7 +114,7 @@ def draw(figures: dict[str, Any], folder: Path) -> None:
         ax.set_xscale("log")
         ax.set_xticks(RATINGS, [str(n) for n in RATINGS])
         ax.minorticks_off()
-        ax.set(title=title, xlabel="ratings an item", ylim=(0, None))
+        ax.set(title=title, xlabel="ratings per item", ylim=(0, None))
         ax.spines[["top", "right"]].set_visible(False)
     axes[2].legend(frameon=False)
     figure.savefig(folder / "recovery.png", dpi=120)

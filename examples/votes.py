@@ -28,7 +28,7 @@ __all__ = ["draw", "measure", "tables"]
 
 SEEDS = (1, 2, 3)  # what is tried was settled with seed 0, which takes no part
 LOPSIDED = 0.025  # a smaller minority than this part, and a roll call takes no part, as is usual
-SURE = 0.005  # for the log loss nobody is surer than this
+SURE = 0.005  # for the log loss, chances are cut off at this distance from 0 and 1
 PENALTIES = (1.0, 3.0, 10.0, 30.0)  # of ideal points
 SWEEPS = {"n_warmup": 40, "n_draws": 40}  # fewer than by default: a minute for all
 CHAINS: dict[str, Any] = {**SWEEPS, "n_chains": 4, "n_samples": 32, "random_state": 0}
@@ -196,7 +196,7 @@ def evidence(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, float]:
 
 
 def measure(seeds: Sequence[int] = SEEDS) -> dict[str, Any]:
-    """All figures; each list of numbers has one a seed."""
+    """All figures; each list has one number per seed."""
     chambers = {"house": (house(), 0.25), "senate": (senate(), 0.5)}
     calls = senate().items
     assert calls is not None

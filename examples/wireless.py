@@ -39,7 +39,7 @@ GAINS = ("reaches", "anyway", "agreement")
 
 @dataclass(frozen=True)
 class Links:
-    """A network: a row a link with sender, receiver, noise, distance; and where the nodes are."""
+    """A network: one row per link (sender, receiver, noise, distance), and the nodes' places."""
 
     table: pd.DataFrame
     places: pd.DataFrame
@@ -190,7 +190,7 @@ MEASURES: dict[str, Measure] = {"rmse": rmse, "mae": mae, "accuracy": accuracy, 
 
 
 def rules(links: Links, seed: int) -> dict[str, Any]:
-    """Whoever reaches A reaches B: the first rules from half of the links, and what the rest say.
+    """Senders that reach A also reach B: rules from half of the links, checked on the rest.
 
     Against as many pairs of receivers that lie closest, or that go together most in the half,
     both in the direction of their means, and against all pairs.
@@ -276,7 +276,7 @@ def zones(links: Links) -> dict[str, Any]:
 
 
 def measure(seeds: Sequence[int] = SEEDS) -> dict[str, Any]:
-    """All figures; each list of numbers has one a seed."""
+    """All figures; each list has one number per seed."""
     lab, grid = intel(), orbit()
     tasks = {"half": (lab, 0.5), "fifth": (lab, 0.8), "orbit": (grid, 0.5)}
     return {
@@ -332,7 +332,7 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
 
 def _listed(rows: list[list[Any]]) -> str:
     lines = [
-        "| whoever reaches | reaches | probability | metres apart | held-out senders "
+        "| senders that reach | also reach | probability | metres apart | held-out senders "
         "| reach it, if the first | anyway |",
         "|---|---|---|---|---|---|---|",
     ]

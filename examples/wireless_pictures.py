@@ -59,14 +59,14 @@ def _map_of_rules(figures: dict[str, Any]) -> Figure:
                         "connectionstyle": "arc3,rad=0.12"},
         )  # fmt: skip
     for colour, said in (
-        (COLOURS[0], "held out: who reaches the first reaches the second more often than others"),
+        (COLOURS[0], "held out: senders that reach the first reach the second more often"),
         (COLOURS[5], "held out: not more often"),
         ("0.7", "no held-out sender reaches the first"),
     ):
         ax.plot([], [], color=colour, lw=2, label=said)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.09), frameon=False, ncols=1)
     ax.set(xlabel="metres", ylabel="metres", aspect="equal")
-    title = f"Whoever reaches the tail reaches the head: the first {len(listed)} rules"
+    title = f"Senders that reach the tail also reach the head: the first {len(listed)} rules"
     ax.set_title(title, loc="left")
     return figure
 

@@ -189,22 +189,22 @@ def render(figures: Figures) -> str:
         }
         for row in figures["exponents"]
     ]
-    return f"""Processor seconds of the fourth iteration, one thread, the least of some runs; the
-exponent is the slope in logarithms with its standard error, for events over the upper half of the
-sizes. Events: all items
-of u4 at once, penalty 10; Clarabel on {CLARABEL_ITEMS} random instances, times the items of u4. The
-rest: generated tables, D = {FIXED}; where users or items grow, the ratings stay 1,000,000, and
-where ratings grow, users (4,000) and items (2,000) stay.
+    return f"""Processor seconds of the fourth iteration on one thread, the least of some runs. The
+exponent is the slope in logarithms, with its standard error; for events it is taken over the upper
+half of the sizes. Where events grow, all items of u4 are solved with penalty 10, and Clarabel's
+time on {CLARABEL_ITEMS} random instances is scaled to the items of u4. The other rows are
+generated tables with D = {FIXED}. Where users or items grow, there are always 1,000,000 ratings.
+Where ratings grow, there are always 4,000 users and 2,000 items.
 
 {table(rows)}
 
 ![Time of an iteration](images/reproduction/complexity.png)
 
 The paper counts O(D^4.5) for the relaxation of one item by a general solver, and calls
-relaxations the only choice that scales. Exact search has no polynomial bound, {verdict(figures)}:
-the sphere decoder visits a small part of the tree. Each
-rating, each user and each item costs something of its own, so that no single one of them has an
-exponent of one; the paper's count has none of the three."""
+relaxations the only choice that scales. Exact search has no polynomial bound, {verdict(figures)}.
+The sphere decoder visits only a small part of the tree. Each rating, each user and each item has a
+cost of its own, so none of them alone has an exponent of one. The paper's count contains none of
+the three."""
 
 
 def verdict(figures: Figures) -> str:
@@ -214,8 +214,8 @@ def verdict(figures: Figures) -> str:
     sizes = sorted({n for _, n in spent})
     less = [n for n in sizes if spent[steps[0], n] < min(spent[step, n] for step in steps[1:])]
     if less == sizes:
-        return f"and costs less than the relaxation at each size here, up to D = {sizes[-1]}"
-    return f"and costs less than the relaxation at D = {', '.join(map(str, less))}"
+        return f"but costs less than the relaxation at each size here, up to D = {sizes[-1]}"
+    return f"but costs less than the relaxation at D = {', '.join(map(str, less))}"
 
 
 PAPER = {"SDR, Clarabel": "4.5", "pmf step": "negligible"}

@@ -53,7 +53,7 @@ def instances(seed: int) -> tuple[Floats, Floats, Floats]:
 
 
 def measure(quick: bool, say: Say) -> Figures:
-    """The median over users of gap and excess, by rating, after so many steps."""
+    """The median over users of gap and excess, by rating, after each number of steps."""
     Q, r, n_ratings = instances(0)
     uniform = np.full_like(r, 1.0 / EVENTS)
     best = uniform.copy()
@@ -115,20 +115,20 @@ def render(figures: Figures) -> str:
         marks = [k for k in (1, 16, 64, 1000) if k in at]
         row = {"step": name, **{f"after {k}": f"{at[k]['excess']:.1e}" for k in marks}}
         rows.append({**row, "gap, last": f"{at[marks[-1]]['gap']:.1e}"})
-    return f"""(Q1) of all {figures["users"]} users in a running fit (D = {EVENTS}), each rule
-from uniform PMFs, what comes out taken as it is. Cost above the least, a rating, of the median
-user:
+    return f"""This is (Q1) of all {figures["users"]} users in a running fit (D = {EVENTS}). Each
+rule starts from uniform PMFs, and its last iterate is taken, better or not. The table shows the
+cost above the minimum, per rating, for the median user:
 
 {table(rows)}
 
 ![Gap against steps](images/reproduction/frank_wolfe.png)
 
-The printed step tends to one: the iterate all but jumps to a vertex each time, and never
-settles. The source that the paper cites has 2/(k+2), for which the gap is promised to fall like
-1/k: here the gap falls like k^{slope(figures, "jaggi", "gap"):.1f} and the cost above the least
-like k^{slope(figures, "jaggi", "excess"):.1f}; with a line search the cost falls like
-k^{slope(figures, "line-search", "excess"):.1f}. Pairwise steps with exact line search cost O(D), as
-these do, and converge linearly. In the picture what is below 1e-13 is drawn there."""
+The printed step tends to one: the iterate nearly jumps to a vertex each time and never settles.
+The source that the paper cites has 2/(k+2), for which the gap is proved to fall like 1/k. Here the
+gap falls like k^{slope(figures, "jaggi", "gap"):.1f} and the cost above the minimum
+like k^{slope(figures, "jaggi", "excess"):.1f}. With a line search the cost falls like
+k^{slope(figures, "line-search", "excess"):.1f}. Pairwise steps with exact line search cost O(D),
+like these, and converge linearly. In the picture, values below 1e-13 are drawn at 1e-13."""
 
 
 def slope(figures: Figures, step: str, what: str) -> float:

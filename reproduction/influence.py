@@ -1,4 +1,4 @@
-"""Influence scores and the maximal set: who is in it, is it stable, and what held-out ratings say.
+"""Influence scores and the maximal set: which items, how stable, and their held-out ratings.
 
 python -m reproduction.influence
 """
@@ -146,20 +146,22 @@ def render(figures: Figures) -> str:
     return f"""![Influence scores](images/reproduction/influence.png)
 
 The paper's twelve maximally influential items {same} the items whose training ratings are all
-five stars. R/5 is 1 there, and the set of all events explains that without error, whatever the
-PMFs: so these are in every fit, and that they are the same at D = 24 says nothing about rules.
+five stars. For them R/5 is 1, and the set of all events explains that without error, whatever the
+PMFs. So they are in the maximal set of every fit. That they are the same at D = 24 says nothing
+about rules.
 
 {table(films)}
 
-Their {len(held)} held-out ratings have the mean {np.mean(held):.2f}; of all it is
-{figures["held_out_mean"]:.2f}. Over {n} seeds (five iterations, the penalty fixed for each D:
-{", ".join(f"{penalty:g}" for penalty in PENALTIES.values())}); the picture is of the first:
+Their {len(held)} held-out ratings have the mean {np.mean(held):.2f}; all held-out ratings have
+{figures["held_out_mean"]:.2f}. The next table is over {n} seeds, with five iterations and a fixed
+penalty for each D ({", ".join(f"{penalty:g}" for penalty in PENALTIES.values())}). The picture
+shows the first seed.
 
 {table(stability)}
 
 Rank correlations of the scores between seeds are over pairs of fits. An all-one item is *implied
-by* every other ([errata](errata.md)); rules need a floor of evidence, which is what
-`min_evidence` is for."""
+by* every other ([errata](errata.md)). Rules need enough evidence, and `min_evidence` asks for
+it."""
 
 
 def _range(sizes: list[int]) -> str:

@@ -274,7 +274,7 @@ def main(quick: bool) -> None:
     of_models = [row for row in by_surprise if row["rules by"] in ours]
     twenty = ours[f"D = {shown}"][0][:20]
     columns = ["surprise", "users", "agreement", "like_rate", "base_rate"]
-    sides = {"whoever likes": twenty["if_item"], "likes": twenty["then_item"]}
+    sides = {"users who like": twenty["if_item"], "also like": twenty["then_item"]}
     named = pd.DataFrame({side: titles[items].to_numpy() for side, items in sides.items()})
     listed = [dict(row) for _, row in named.join(twenty[columns]).iterrows()]
     tops = maximal(train, test, titles, shown)
@@ -293,6 +293,7 @@ def main(quick: bool) -> None:
     where = [f"{about['date']}, {about['cores']} cores", f"Python {about['versions']['python']}"]
     where += [f"{name} {version(name)}" for name in ("eventspace", "numpy", "mlxtend")]
     intro = INTRO.format(
+        verdict=in_short(every, equal_support),
         sizes=", ".join(f"{n} ({PENALTIES[n]:g})" for n in sizes),
         seeds=len(seeds),
         resamples=len(experiment.draws),
@@ -318,8 +319,26 @@ def verdict(rows: Rows) -> str:
     return "\n\n" + "\n".join(said)
 
 
+def in_short(every: Rows, first: Rows) -> str:
+    """The verdict of the page: what all rules add, and which list of twenty adds most."""
+    points = {
+        column: "{:+.1f} to {:+.1f}".format(
+            *(pick(row[column] for row in every).value for pick in (min, max))
+        )
+        for column in (AGREEMENT, GAIN)
+    }
+    best = max((row for row in first if row["first"] == LENGTHS[0]), key=lambda row: row[GAIN])
+    return (
+        f"> **Verdict.** Rules hold on held-out ratings, but the items' mean ratings explain most "
+        f"of it.\n> Beyond the means, rules add {points[AGREEMENT]} points to agreement and "
+        f"{points[GAIN]} points to the like rate\n> over the base rate. Among lists of "
+        f'{LENGTHS[0]} rules with equal support, "{best["rules by"]}" adds most to the like\n'
+        f"> rate ({best[GAIN]})."
+    )
+
+
 def leaders(rows: Rows) -> str:
-    """Who leads in a table of lists, in words."""
+    """Which list leads in a table of lists, in words."""
     said = []
     for n in LENGTHS:
         of_length = [row for row in rows if row["first"] == n]
@@ -331,43 +350,49 @@ def leaders(rows: Rows) -> str:
 
 INTRO = """# Rules on held-out ratings
 
+{verdict}
+
 `python -m reproduction.rules` writes this page. Rules are mined on u4.base of MovieLens 100K and
-checked on u4.test. Events, with the penalty that validation picks: {sizes}; at most 20 iterations;
-ratings from 1 to 5 as 0 to 1; the tables are means over {seeds} seed(s). A like is 4 stars or
-more. ({where}.)
+checked on u4.test. Numbers of events, with the penalty that validation picks: {sizes}. Fits have at
+most 20 iterations, and ratings from 1 to 5 are read as 0 to 1. The tables are means over {seeds}
+seed(s). A like is 4 stars or more. ({where}.)
 
-A *case* is a rule and a user with held-out ratings of both its items; all rates are over cases.
-*Agreement*: how often if_item got at most the stars of then_item, which is what an inclusion says
-of the chances; with ties half, and as stated, where ties agree. *Like rate*: of the cases that like
-if_item, how many like then_item. *Base rate*: how many of all cases do. *As the means*: the rules
-that only repeat the order of the two items' mean ratings in training.
+A *case* is a rule and a user with held-out ratings of both its items. All rates are over cases.
 
-In brackets the **null**, which knows nothing but means: as many pairs drawn at random among those
-with the same floor of evidence, the same difference of mean ratings (to 0.1 stars), the same like
-rate of then_item (to 0.05) and about as many users who rated both (to a factor of 2), all in
-training. What is in brackets is the mean of all such draws. *Added* is the difference to it in
-points, with a 95 % interval over {resamples} times other held-out users (a bootstrap; not of rules,
-which share users) and another draw of the null; the fits stay as they are. What is added to the
-like rate is counted over the base rate, here and there.
+- *Agreement*: how often if_item got at most the stars of then_item. This is what an inclusion says
+  of the chances. Ties count half, or, in the column "as stated", as agreement.
+- *Like rate*: the share of cases that like then_item, among those that like if_item.
+- *Base rate*: the same share among all cases.
+- *As the means*: the share of rules that only repeat the order of the two items' mean ratings in
+  training.
+
+Figures in brackets are those of the **null**, which knows nothing but means. It draws the same
+number of pairs at random, among pairs that are alike in training: the same floor of evidence, the
+same difference of mean ratings (to 0.1 stars), the same like rate of then_item (to 0.05) and about
+as many users who rated both (to a factor of 2). The figure is the mean over all such draws. *Added*
+is the difference to the null in points. Its 95 % interval is a bootstrap: {resamples} times, other
+held-out users are drawn (not rules, which share users), and another null. The fits stay the same.
+What is added to the like rate is counted over the base rate, for the rules and for the null.
 """
-ALL = """What are inclusions worth, and what do they add to the means? *Users*: how many must have
-rated both items in training. Equivalent items are rules both ways. Where many of the null's pairs
-are rules themselves, little can be added."""
+ALL = """What are inclusions worth, and what do they add to the means? *Users* is the least number
+of users who rated both items in training. Equivalent items count as rules both ways. Where many of
+the null's pairs are rules themselves, little can be added."""
 CONVERSE = """Does the direction in which the paper prints its rules (`convention="paper"`) hold?
 These are the same inclusions, if_item and then_item exchanged."""
-FIRST = f"""Does the default order (`surprise`, folded, at least {FLOOR} users) bring to the top
-what the means do not explain? *Correlation alone* are the pairs with the greatest correlation as
-`surprise` takes it, without a model, the lower mean first. *Consequents*: how many different items
-the rules lead to. *Genres in common*: the mean cosine of the two films' genres, of which nobody was
-told. Lists that are shorter than asked are left out. In the rows of a model (D):"""
+FIRST = f"""Does the default order (`surprise`, folded, at least {FLOOR} users) put rules first that
+the means do not explain? *Correlation alone* are the pairs with the greatest correlation as
+`surprise` computes it, without a model, the lower mean first. *Consequents* is the number of
+different items that the rules lead to. *Genres in common* is the mean cosine of the two films'
+genres, which no method knows. Lists that are too short are left out. In the rows of a model (D):"""
 MLXTEND = f"""Are these better than association rules? mlxtend (fpgrowth, pairs) gets every user's
-likes in training as a basket, where a film not rated is one not liked. In everyone's lists at
+likes in training as a basket. There a film without a rating counts as not liked. In all lists at
 least {FLOOR} users liked both items in training."""
-AS_MANY = """All inclusions with this support, not folded, and below each D as many of mlxtend's
-rules, those with the greatest confidence and those with the greatest lift."""
-TWENTY = "What do they look like? Users and rates are held out, nan where there is no case."
-MAXIMAL = """What the paper calls maximally influential: items that come true in every event, here
-in a model of R/5 as in the paper. Their held-out ratings: """
+AS_MANY = """The table has all inclusions with this support, not folded. Below each D it has the
+same number of mlxtend's rules: those with the greatest confidence, and those with the greatest
+lift."""
+TWENTY = "Users and rates are counted on held-out ratings; nan means that there is no case."
+MAXIMAL = """The paper calls items maximally influential if they come true in every event. These are
+from a model of R/5, as in the paper. Their held-out ratings: """
 
 
 if __name__ == "__main__":

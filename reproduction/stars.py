@@ -152,16 +152,19 @@ def render(figures: Figures) -> str:
     for line in lines:
         line["mean"] = f"{line['mean']:.4f}"
     return f"""RMSE in stars, predictions cut off at 1 and 5, every method on the same splits in the
-same run. Options are chosen on a tenth of each training part; those of Surprise's MF and SVD++ and
-of Cornac's MF once, on u4's; NMF has its defaults. "Paper" is the method's row in Table 2, brought
-back to stars, D = 16 for what has events, else the best entry: times 4 for MF and SVD++, which are
-5-fold means of another package there, times 5 for the rest (see above). What has events has
-{8 if len(splits) == 1 else EVENTS} (BMF 8),
-but for KolmogorovModelCV, which chooses among 4, 8 and 16, and the averages, which keep their
-defaults. These defaults were settled on tenths of training parts and on made tables, but over many
-rounds, between which test figures of u1 to u5 were seen ([decisions](decisions.md)).
-Seconds are those of a fit, and of the choice where the method makes one; "spread" is
-the standard deviation over the splits, which differ among themselves in how hard they are.
+same run. Options are chosen on a tenth of each training part. For Surprise's MF and SVD++ and for
+Cornac's MF they are chosen once, on u4. NMF has its defaults.
+
+"Paper" is the method's row in Table 2, converted to stars: at D = 16 for methods with events, else
+the best entry. The factor is 4 for MF and SVD++, which are 5-fold means of another package there,
+and 5 for the rest (see above). Here, methods with events have
+{8 if len(splits) == 1 else EVENTS} (BMF 8). KolmogorovModelCV chooses among 4, 8 and 16, and the
+averages keep their defaults. These defaults were settled on tenths of training parts and on made
+tables, but over many rounds, between which test figures of u1 to u5 were seen
+([decisions](decisions.md)).
+
+Seconds are those of a fit, including the choice if the method makes one. "Spread" is the standard
+deviation over the splits, and some splits are harder than others.
 
 {table(lines)}
 
@@ -169,7 +172,7 @@ the standard deviation over the splits, which differ among themselves in how har
 
 
 def verdict(rows: list[dict[str, Any]]) -> str:
-    """Who is ahead, in words."""
+    """Which method is ahead, in words."""
     means = {
         name: float(np.mean([row["error"] for row in rows if row["method"] == name]))
         for name in dict.fromkeys(row["method"] for row in rows)
@@ -179,11 +182,11 @@ def verdict(rows: list[dict[str, Any]]) -> str:
     peer = min(OTHERS.keys() & means.keys(), key=means.__getitem__)
     side = "below" if means[single] < means["bias"] else "above"
     return (
-        f"The least error is that of {ranked[0]} ({means[ranked[0]]:.4f}); the best of the other "
+        f"{ranked[0]} has the least error ({means[ranked[0]]:.4f}); the best of the other "
         f"packages is {peer} ({means[peer]:.4f}). The best single Kolmogorov model ({single}, "
         f"{means[single]:.4f}) is {side} the biases ({means['bias']:.4f}), and "
-        f"{'above' if means[single] > means[peer] else 'below'} that package. Averages of "
-        "Kolmogorov models are Kolmogorov models again."
+        f"{'above' if means[single] > means[peer] else 'below'} that package. "
+        "An average of Kolmogorov models is a Kolmogorov model again."
     )
 
 

@@ -157,11 +157,11 @@ def render(figures: Figures) -> str:
         }
         for row in figures["real"]
     ]
-    return f"""In thousandths, with 95 % intervals over seeds. U = 20, I = 40, chances uniform,
-{figures["n_iter"]} iterations of the descent with rounded answers, {len(figures["seeds"])}
-seeds. The paper prints an "error rate" and not what is counted, so both readings are here: items
-whose set is not the best one, and bits of all sets that are wrong. Nor does it give the number
-of roundings (its argmin runs to D + 1, its loop to M_rnd).
+    return f"""The rates are in thousandths, with 95 % intervals over seeds. U = 20, I = 40, chances
+uniform, {figures["n_iter"]} iterations of the descent with rounded answers, {len(figures["seeds"])}
+seeds. The paper prints an "error rate" without saying what is counted. So both readings are here:
+items whose set is not the best one, and wrong bits among all sets. It does not give the number of
+roundings either (its argmin runs to D + 1, its loop to M_rnd).
 
 {table(rows)}
 
@@ -169,8 +169,8 @@ of roundings (its argmin runs to D + 1, its loop to M_rnd).
 
 The same on the items of MovieLens 100K (u4, R/5, {REAL_ITERATIONS} iterations, 50 roundings,
 {figures["real_seeds"]} seed(s)).
-Many sets explain an item with fewer ratings than events equally well; what differs there need
-not cost more.
+Many sets explain an item with fewer ratings than events equally well, so a different set need not
+cost more.
 
 {table(real)}"""
 
@@ -192,8 +192,8 @@ def verdict(figures: Figures) -> str:
         f"D = {D}: {_thousandths(readings[nearest][D])} against {1e3 * PAPER[D]:.1f}" for D in PAPER
     )
     return (
-        f"Of these {len(readings)} readings the one nearest to the paper at all sizes together, "
-        f"picked after the fact, is {what} with {often} roundings. {compared}."
+        f"Of these {len(readings)} readings, {what} with {often} roundings is the nearest to the "
+        f"paper over all sizes. It was picked after the fact. {compared}."
     )
 
 

@@ -72,16 +72,18 @@ def render(figures: Figures) -> str:
         for u in (0, 1)
     ]
     nested = bool(np.all(np.array(figures["indicators"][0]) <= figures["indicators"][1]))
-    return f"""The table ((0.3, 0.5), (0.1, 0.2)) as PMFs and sets of three events. It is not
-unique: events may be renumbered, and other sets fit as well. In the paper's the set of film 1 lies
-inside that of film 2, in ours {"it does, too" if nested else "it does not"}: what one fit proves
-need not be proved by the next.
+    return f"""The table ((0.3, 0.5), (0.1, 0.2)) is written as PMFs and sets of three events. The
+solution is not unique: events may be renumbered, and other sets fit equally well. In the paper's
+solution the set of film 1 lies inside the set of film 2, in ours
+{"it does too" if nested else "it does not"}. So a rule that one fit proves need not be proved by
+the next.
 
 {table(parts)}
 
-Of {figures["starts"]} random starts {figures["starts_at_zero"]} end without error; the worst ends
+Of {figures["starts"]} random starts, {figures["starts_at_zero"]} end without error. The worst ends
 at an RMSE of {figures["worst_start"]:.3f}, a local optimum. That is why small tables get ten
-starts by default. What the paper's sets say of the two films ([errata](errata.md)):
+starts by default. With the paper's sets, the chances of one film given the other are
+([errata](errata.md)):
 
 {table(chances)}"""
 

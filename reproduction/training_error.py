@@ -65,7 +65,7 @@ def curve(observations: Observations, n_events: int, solvers: str, seed: int, n_
 def curves(
     tables: dict[int, Observations], sizes: tuple[int, ...], names: list[str], n_iter: int, say: Say
 ) -> list[dict[str, Any]]:
-    """A row a size and a way to solve: the mean curve over seeds, and how often it rises."""
+    """One row per size and solver: the mean curve over seeds, and how often it rises."""
     rows = []
     for n_events in sizes:
         for name in names:
@@ -187,20 +187,25 @@ def render(figures: Figures) -> str:
     runs = [row for row in figures["artificial"] + figures["real"] if row["solver"] in KEPT]
     total, steps, rises = (sum(row[k] for row in runs) for k in ("runs", "steps", "rises"))
     artificial = figures["artificial"]
-    return f"""No penalties, from random PMFs. The paper shows these as figures, without numbers.
-"Exact" is exhaustive search up to D = 10, and the sphere decoder, with proof, beyond.
+    return f"""There are no penalties, and PMFs start at random. The paper shows these as figures,
+without numbers. "Exact" is exhaustive search up to D = 10, and beyond that the sphere decoder, with
+proof.
 
 ![Training error against iterations](images/reproduction/training_error.png)
 
 Lemma 1: in {total} runs of the descent ({steps} steps from one iteration to the next) the cost
-rose {rises} times, for an update is kept only if it does not hurt. On the artificial tables,
-without that: rounded answers, whatever the item had before, rose in {risen(artificial, TAKEN)}; the
-printed step of Frank-Wolfe, k/(k+1), 100 times, whatever comes out, in
-{risen(artificial, PRINTED)}; both in {risen(artificial, BOTH)}. So it is the step that breaks the
-lemma. With it the training RMSE is {final(artificial, PRINTED)} at the end, where one half for
-every chance has {HALF:.2f}: the authors will hardly have run it as it is printed. (With penalties
-that change from one iteration to the next, as in [Table 2](#table-2-as-printed), the cost changes
-its meaning as well, and the lemma says nothing.)
+rose {rises} times, because an update is kept only if it does not hurt. Without this safeguard, the
+cost rises on the artificial tables:
+
+- with rounded answers, whatever the item had before: in {risen(artificial, TAKEN)};
+- with 100 printed steps of Frank-Wolfe, k/(k+1), whatever comes out: in
+  {risen(artificial, PRINTED)};
+- with both: in {risen(artificial, BOTH)}.
+
+So the step breaks the lemma. With it the training RMSE ends at {final(artificial, PRINTED)}, while
+a prediction of one half for every chance has {HALF:.2f}. The authors will hardly have run it as
+printed. (If penalties change from one iteration to the next, as in [Table 2](#table-2-as-printed),
+the cost changes its meaning too, and the lemma says nothing.)
 
 Artificial tables, chances uniform, U = 20, I = 40, the mean over {len(figures["seeds"])} seeds:
 
@@ -210,24 +215,25 @@ MovieLens 100K, u4's training part, the mean over {figures["real_seeds"]} seed(s
 
 {table(_rows(figures["real"]))}
 
-The paper: the relaxation is "indistinguishable" from exhaustive search (its final RMSE is within
-{apart(artificial, ROUNDED)} of the exact one's if the better of old and new is kept, within
-{apart(artificial, TAKEN)} if not), and "there is a large gap compared to BMF (globally optimal)".
-Binary factorisation (Slawski, Hein and Lutsik 2013; the paper cites their algorithm 2, the exact
-one) finds a factorisation without error where there is one, its PMFs span the hull of its events,
-and few other vertices lie in that: on
-{figures["planted"]["tables"]} tables with eight planted events, 20 x 40, its largest RMSE is
-{figures["planted"]["largest RMSE"]:.1e}. A table of independent uniform chances is none of
-these, and there the gap is the other way round: {ahead(figures["others"])}.
+The paper says that the relaxation is "indistinguishable" from exhaustive search. This comes out:
+its final RMSE is within {apart(artificial, ROUNDED)} of the exact one's if the better of old and
+new is kept, and within {apart(artificial, TAKEN)} if not.
 
-NNM cannot end above the Kolmogorov model that it starts from, for that is a point of the
-hypercube; from the same random PMFs nothing is promised, and this is what happens. Training RMSE
-after {ITERATIONS} iterations, and in how many of the runs NNM's is above KM's; the artificial
-tables:
+The paper also says that "there is a large gap compared to BMF (globally optimal)". BMF is binary
+factorisation (Slawski, Hein and Lutsik 2013; the paper cites their algorithm 2, the exact one). It
+finds a factorisation without error if there is one, if its PMFs span the hull of its events, and
+if few other vertices lie in that hull: on {figures["planted"]["tables"]} tables with eight planted
+events, 20 x 40, its largest RMSE is {figures["planted"]["largest RMSE"]:.1e}. A table of
+independent uniform chances is not of this kind, and there the gap is the other way round:
+{ahead(figures["others"])}.
+
+NNM cannot end above the Kolmogorov model that it starts from, because that model is a point of the
+hypercube. From the same random PMFs nothing is guaranteed. The tables show the training RMSE after
+{ITERATIONS} iterations, and in how many of the runs NNM is above KM. First the artificial tables:
 
 {table(_others(figures["others"]))}
 
-u4's training part, three seeds (BMF with biases for what is missing), at two sizes:
+Then u4's training part, three seeds (BMF with missing entries filled by biases), at two sizes:
 
 {table(_others(figures["real_others"]))}"""
 

@@ -1,4 +1,4 @@
-"""The house is in order: the map is that of the tree, and what is said twice says the same."""
+"""The house is in order: the map matches the tree, and repeated statements agree."""
 
 from __future__ import annotations
 

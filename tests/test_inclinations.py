@@ -162,7 +162,7 @@ def test_only_the_rated_say_how_much_items_differ_and_where_users_lean() -> None
 
 
 def newcomers(n_users: int, n_items: int, variance: float) -> tuple[Newcomers, Chain]:
-    """So many whose ratings say nothing, in a draw with four kinds of events."""
+    """This many users or items whose ratings say nothing, in a draw with four kinds of events."""
     rng = np.random.default_rng(8)
     pmf = rng.dirichlet(np.full(8, 4.0), 30)
     bits = (rng.random((40, 8)) < np.linspace(0.1, 0.9, 8)) + 0.0

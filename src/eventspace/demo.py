@@ -127,7 +127,7 @@ def show_rules(model: KolmogorovModel, held_out: pd.DataFrame, console: Console)
     """The first rules, and what the held-out users who rated both films say of each."""
     found = model.rules(held_out, top=SHOWN, min_evidence=WELL_RATED, like=LIKE)
     table = Table(
-        *("whoever likes", "", "likes", "users", "like", "anyway"),
+        *("users who like", "", "also like", "users", "like", "anyway"),
         title="The most surprising rules; on the right, the held-out users who rated both, and how "
         f"many gave {LIKE:g} stars to the second: of those who did to the first, and of all",
     )

@@ -1,20 +1,19 @@
 """Whether the events of a model are the only ones that explain it, and whether they come back.
 
-Let P = theta psi', users x items, with PMFs in the rows of theta and the events' profiles, which
-items come true in each, in the columns of psi. Whoever knew P alone would find the same events, up
-to their order, if
+Let P = theta psi', users x items. The rows of theta are PMFs. The columns of psi are the events'
+profiles: which items come true in each. P alone determines the events, up to their order, if
 
-1. the profiles are affinely independent: no event is a mixture of others, so that theta is unique
-   given psi; that needs at least as many distinct sets of items as there are events, less one;
-2. the PMFs span all mixtures: theta has full rank, so that the affine hull of the profiles is that
-   of P's rows;
-3. no other vertex of the cube {0, 1}^items lies in that hull: every explanation with as many
-   events then has these profiles.
+1. the profiles are affinely independent: no event is a mixture of others, so theta is unique given
+   psi. This needs at least D - 1 distinct sets of items;
+2. the PMFs span all mixtures: theta has full rank, so the affine hull of the profiles is the affine
+   hull of P's rows;
+3. no other vertex of the cube {0, 1}^items lies in that hull. Then every explanation with the same
+   number of events has these profiles.
 
-The third is certain if each event has an item that comes true in it alone (the model is separable);
-otherwise the 2^(D - 1) candidates are looked through. The first is needed. The others are enough
-together, but not needed: a user who is in one event alone has its profile for a row of P, and no
-mixture of others is a vertex, so that events that each have such a user are the only ones, too.
+The third is certain if each event has an item that comes true in it alone (the model is separable).
+Otherwise the 2^(D - 1) candidates are searched. The first condition is necessary. The others are
+sufficient together, but not necessary: if a user is in one event alone, the event's profile is a
+row of P, and no mixture of others is a vertex. So events that each have such a user are unique too.
 """
 
 from __future__ import annotations
@@ -74,8 +73,8 @@ class Identifiability(NamedTuple):
 def identifiability(model: Any) -> Identifiability:
     """Whether the chances of a fitted model have no other explanation with as many events.
 
-    This speaks of the model's own chances, all of them known exactly: what is missing or noisy in
-    the data only makes it harder. `stability` shows what the data bear out.
+    This is about the model's own chances, all known exactly. Missing or noisy data only make it
+    harder. `stability` shows what the data support.
     """
     check_is_fitted(model)
     if not hasattr(model, "order"):
@@ -105,7 +104,7 @@ def identifiability(model: Any) -> Identifiability:
 def match_events(indicators: Bits, others: Bits) -> NDArray[np.int64]:
     """The order of the events of ``others`` in which most bits agree (the Hungarian method).
 
-    ``others[:, match_events(indicators, others)]`` is to be compared with ``indicators``.
+    Compare ``others[:, match_events(indicators, others)]`` with ``indicators``.
     """
     indicators, others = np.asarray(indicators), np.asarray(others)
     if indicators.shape != others.shape:
@@ -122,8 +121,8 @@ def match_events(indicators: Bits, others: Bits) -> NDArray[np.int64]:
 class Stability(NamedTuple):
     """What `stability` found: means over all pairs of models, one is perfect."""
 
-    bits: float  # the part of the items' bits that agree after events are matched
-    pmf: float  # one less half the distance (total variation) of PMFs, matched likewise
+    bits: float  # the share of the items' bits that agree after events are matched
+    pmf: float  # one less half the distance (total variation) of PMFs, after the same matching
     order: float  # inclusions that both have, over those that either has; needs no matching
     n_models: int
 
@@ -131,9 +130,9 @@ class Stability(NamedTuple):
 def stability(models: Iterable[Any]) -> Stability:
     """How much fits of the same data agree: restarts, resamples, other seeds.
 
-    The models need the same users and items, and as many events each. Items without ratings are
-    left aside. An order of inclusions that comes back is worth more than bits that do: rules are
-    read from it, and it does not depend on the names of events.
+    The models need the same users and items, and the same number of events. Items without ratings
+    are ignored. Agreement of the inclusions matters more than agreement of the bits: rules are read
+    from inclusions, and these do not depend on the names of events.
     """
     models = list(models)
     if len(models) < 2:
@@ -164,6 +163,6 @@ def _agreement(bits: Bits, pmf: Floats, others: Bits, other_pmf: Floats) -> tupl
 
 
 def n_inclusions(bits: Bits) -> int:
-    """How many ordered pairs of different items are such that one's set lies inside the other's."""
+    """The number of ordered pairs of different items, the first set inside the second."""
     classes = Classes(pack(bits))
     return int((below(classes) * classes.sizes).sum()) - len(bits)

@@ -1,8 +1,8 @@
 """How good predictions are: errors, calibration, ranking, intervals.
 
-Every function takes the truth first and what was predicted next, as columns of the same length.
+Every function takes the truth first and the predictions next, as columns of the same length.
 
-Ranking is by user: a user's best predictions are the greatest, of equal ones those that come first.
+Ranking is by user. A user's best predictions are the greatest; among equal ones, the first.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def reliability_curve(
     n_bins: int = 10,
     strategy: Literal["quantile", "uniform"] = "quantile",
 ) -> DataFrame:
-    """How often it came true where so much was predicted: a row a bin, the least likely first.
+    """How often predictions came true: one row per bin of predictions, the least likely first.
 
-    The truth is 0 or 1, or a chance. Bins hold about as many predictions each ("quantile"; equal
-    ones stay together) or are as wide ("uniform", from 0 to 1). Columns: the mean ``prediction``,
-    the mean ``truth`` and the ``count``; empty bins are left out.
+    The truth is 0 or 1, or a chance. Bins hold about the same number of predictions ("quantile";
+    equal predictions stay together) or have the same width ("uniform", from 0 to 1). Columns: the
+    mean ``prediction``, the mean ``truth`` and the ``count``. Empty bins are left out.
     """
     check_whole("n_bins", n_bins, 1)
     check_choice("strategy", strategy, ("quantile", "uniform"))
@@ -68,9 +68,9 @@ def reliability_curve(
 
 
 def precision_at(truth: Any, prediction: Any, users: Any, *, n: int, like: float) -> float:
-    """Of each user's n best predictions, the part with a truth of at least ``like``: the mean.
+    """The share of each user's n best predictions with a truth of at least ``like``, averaged.
 
-    For a user with fewer than n entries, of all of these.
+    A user with fewer than n entries counts with all of them.
     """
     truth, who, rank = _ranked(truth, prediction, users, n)
     best = rank < n
@@ -78,9 +78,9 @@ def precision_at(truth: Any, prediction: Any, users: Any, *, n: int, like: float
 
 
 def recall_at(truth: Any, prediction: Any, users: Any, *, n: int, like: float) -> float:
-    """Of each user's truths of at least ``like``, the part among the n best predictions: the mean.
+    """The share of each user's truths of at least ``like`` in the n best predictions, averaged.
 
-    Users without such truths are left out; NaN if nobody has one.
+    Users without such truths are left out. The result is NaN if no user has one.
     """
     truth, who, rank = _ranked(truth, prediction, users, n)
     liked = truth >= like
@@ -88,10 +88,10 @@ def recall_at(truth: Any, prediction: Any, users: Any, *, n: int, like: float) -
 
 
 def ndcg_at(truth: Any, prediction: Any, users: Any, *, n: int) -> float:
-    """The gain of each user's n best predictions, divided by that of the best order: the mean.
+    """The gain of each user's n best predictions over the gain of the best order, averaged.
 
     An entry gains its truth, which must not be negative, divided by log2(1 + its rank from 1 on).
-    Users without any gain are left out; NaN if there is nobody else.
+    Users without any gain are left out. The result is NaN if no user is left.
     """
     truth, who, rank = _ranked(truth, prediction, users, n)
     if (truth < 0).any():
@@ -104,7 +104,7 @@ def ndcg_at(truth: Any, prediction: Any, users: Any, *, n: int) -> float:
 
 
 def coverage(truth: Any, low: Any, high: Any) -> float:
-    """The part of the truths that lie between low and high, these included."""
+    """The share of the truths that lie between low and high, bounds included."""
     truth, low, high = _columns(truth=truth, low=low, high=high)
     return float(((low <= truth) & (truth <= high)).mean())
 
@@ -119,7 +119,7 @@ def _columns(**columns: Any) -> list[Floats]:
 
 
 def _probabilities(**columns: Any) -> list[Floats]:
-    """Likewise, from 0 to 1; what is beyond by rounding, as a sum of masses may be, is cut off."""
+    """The same, for values from 0 to 1; a value beyond by rounding, as of a sum, is cut off."""
     arrays = _columns(**columns)
     for name, array in zip(columns, arrays, strict=True):
         if not ((array >= -ROUNDING) & (array <= 1 + ROUNDING)).all():

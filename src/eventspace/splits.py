@@ -1,4 +1,4 @@
-"""Entries held out of a table: folds of what is observed, never of rows alone."""
+"""Entries held out of a table: folds of observed entries, never of whole rows."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from eventspace.fitting.folds import spared
 class EntryKFold:
     """K folds of the entries of a table, for scikit-learn's ``GridSearchCV`` and the like.
 
-    It splits the rows of a long table (a DataFrame with a row an entry), as ``KFold`` would, but an
-    entry stays in the training part if its user or its item would have none there otherwise. The
-    rows of a wide table, an array or a sparse matrix are users, who must not be held out as a
-    whole: make a long table of it with :func:`long_table`.
+    It splits the rows of a long table (a DataFrame with one row per entry), as ``KFold`` does. But
+    an entry stays in the training part if its user or its item would have no entry there otherwise.
+    The rows of a wide table, an array or a sparse matrix are users, and whole users must not be
+    held out: make a long table of it with :func:`long_table`.
     """
 
     def __init__(self, n_splits: int = 5, *, random_state: Any = None) -> None:
@@ -61,7 +61,7 @@ class EntryKFold:
 def long_table(X: Any) -> DataFrame:
     """The observed entries of any table as a DataFrame: ``user``, ``item``, ``value``, ``weight``.
 
-    Weights are there if the table has them. The rows come by user and then by item.
+    There are weights if the table has them. The rows are sorted by user and then by item.
     """
     seen = Observations.of(X)
     users, items, p = seen.coo()

@@ -1,7 +1,7 @@
 """The mutator of model files: the case's number says which file comes out.
 
 Most cases change a good file in one to four places and write it as an honest zip, with sizes and
-checksums that fit, so that the change gets to whoever reads what is inside. Some change the zip
+checksums that fit, so that the change reaches the code that reads the contents. Some change the zip
 itself, some the bytes.
 """
 
@@ -52,7 +52,7 @@ class Mutator:
 
 
 def mutate(rng: Random, archive: Archive, times: int) -> list[str]:
-    """Change an archive in so many places, and say how."""
+    """Change an archive in this many places, and say how."""
     done: list[str] = []
     for _ in range(50 * times):  # some find nothing that they could change
         chance = rng.random()

@@ -129,7 +129,7 @@ def _text(rng: Random) -> str:
 
 
 def _texts(rng: Random, n: int) -> list[str]:
-    """So many that differ, also in what a page shows of them."""
+    """This many different texts, which also differ as a page shows them."""
     found: dict[str, str] = {}
     while len(found) < n:
         text = _text(rng) or f"{len(found)}"

@@ -28,7 +28,7 @@ from tests.fuzz.judge import (
     place_of,
 )
 
-FITTED = 16  # one in so many is fitted, too
+FITTED = 16  # one in this many is also fitted
 _MAGICS = (b"PAR1", b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
 
 

@@ -70,7 +70,7 @@ def run(
     findings: Path = FINDINGS,
     quiet: bool = True,
 ) -> Outcome:
-    """Run cases ``first`` to ``first + cases`` of a target, for so many seconds at most."""
+    """Run cases ``first`` to ``first + cases`` of a target, for this many seconds at most."""
     folder = findings / f"{name}-{seed}"
     shutil.rmtree(folder, ignore_errors=True)
     memory = Path("/dev/shm")

@@ -106,7 +106,7 @@ def test_originals_are_accepted_and_packed_again_the_same(seeds, judge) -> None:
     ],
 )
 def test_predictions_that_are_no_chances_are_nonsense(judge, change, what) -> None:
-    """The judge looks at what comes out, whoever let it in."""
+    """The judge looks at the result, no matter what let the input in."""
     model = int_ids()
     model = altered(model.fitted_, pmf=change(model.pmf_))
     verdict = judge._used(model, 0)

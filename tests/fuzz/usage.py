@@ -36,10 +36,10 @@ from tests.fuzz.mutations import Mutator
 
 # What a good model may answer, too.
 ALLOWED = re.compile(r"has no ratings|This model has [\d,]+ events")
-# One case in so many does what takes long.
+# One case in this many runs the slow calls.
 RARELY = {"look": 2, "saved": 4, "fold_in": 4, "report": 64}
 RARELY_FOR_AVERAGES = {"look": 2, "saved": 4, "fold_in": 32, "report": 256}
-SAME = 32  # one in so many of the files that hold what the original does is looked at further
+SAME = 32  # one in this many of the files that hold the same as the original is checked further
 STRANGER = "someone new"
 
 

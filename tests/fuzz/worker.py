@@ -1,7 +1,7 @@
 """A worker: it warms up once, then runs cases in a child, and forks another when that one dies.
 
-The child writes the number of each case into shared memory before it begins, so that whoever
-watches knows which one ended it, or takes too long.
+The child writes the number of each case into shared memory before it begins, so the worker knows
+which case ended it or takes too long.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Job(NamedTuple):
     first: int
     step: int
     stop: int
-    seconds: float | None  # after so many it ends, once it is warm
+    seconds: float | None  # after this many it ends, once it is warm
     patience: float  # seconds until a case counts as hanging
     scratch: str
     findings: str
@@ -165,7 +165,7 @@ def _watch(job: Job, board: Board, child: int) -> Verdict | None:
                 os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             return Verdict(Kind.HANG, f"over {limit:g} s")
-        if os.getppid() != STARTER:  # whoever started us is gone
+        if os.getppid() != STARTER:  # the process that started us is gone
             os.kill(child, signal.SIGKILL)
             raise SystemExit(1)
         time.sleep(0.02)

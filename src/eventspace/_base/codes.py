@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from eventspace._base.types import Codes
 
 WORD = 64
-_TABLE = 1 << 22  # numbers: a table of so many is made without a thought
+_TABLE = 1 << 22  # numbers: a table of this size is always affordable
 
 
 def pack(indicators: NDArray[np.bool_]) -> Codes:
@@ -30,7 +30,7 @@ def unpack(codes: Codes, n_events: int) -> NDArray[np.bool_]:
 
 
 def numbers(psi: NDArray[Any], n_events: int) -> NDArray[np.float64]:
-    """psi as numbers, items x events: of codes of one word an item, or of numbers as they are."""
+    """psi as numbers, items x events, from codes of one word per item, or from numbers."""
     if psi.dtype == np.uint64:
         psi = unpack(psi[:, None], n_events)
     return psi.astype(np.float64, copy=False)

@@ -10,5 +10,5 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 Bits: TypeAlias = NDArray[np.bool_]
 Positions: TypeAlias = NDArray[np.int64]
-Codes: TypeAlias = NDArray[np.uint64]  # sets of events, 64 a word
+Codes: TypeAlias = NDArray[np.uint64]  # sets of events, 64 per word
 Seeds: TypeAlias = NDArray[np.uint64]  # states of streams of random numbers

@@ -1,4 +1,4 @@
-"""What Kolmogorov models are compared with: the same tables in, the same questions answered."""
+"""Baselines for comparison with Kolmogorov models: the same tables in, the same methods."""
 
 from __future__ import annotations
 

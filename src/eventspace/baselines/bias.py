@@ -18,13 +18,13 @@ from eventspace.fitted.prediction import Factors
 class BiasModel(Holder):
     """p_ui = mean + b_i + b_u, cut off at zero and one, with damped means as biases.
 
-    b_i is the sum of the item's p - mean over (their weight + ``damping``), and b_u that of the
-    user's p - mean - b_i. What is unknown or unrated has a bias of zero.
+    b_i is the sum of the item's p - mean, divided by (their weight + ``damping``). b_u is the same
+    for the user's p - mean - b_i. Unknown or unrated users and items have a bias of zero.
 
     Parameters
     ----------
     damping : float, default 5.0
-        How strongly a bias is drawn to zero, in ratings.
+        How strongly a bias is pulled towards zero, in ratings.
 
     Attributes
     ----------

@@ -1,10 +1,10 @@
 """K-means of the items, over what is observed.
 
 An item is in one cluster: its indicator is one-hot, and p_ui is the user's number for that cluster.
-In K-means each of these numbers is free, and the mean of the user's ratings there. In the paper's
-special case, ``KolmogorovModel(indicators="one-hot")``, they are a PMF, so that they add up to one:
-another problem. Items to clusters, then the users' numbers, is Lloyd's algorithm, and the model's
-own descent.
+In K-means each of these numbers is free: it is the mean of the user's ratings there. In the paper's
+special case, ``KolmogorovModel(indicators="one-hot")``, they are a PMF and add up to one, which is
+another problem. Assigning items to clusters and then updating the users' numbers is both Lloyd's
+algorithm and the model's own descent.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from eventspace.indicators.one_hot import OneHot, event_of, one_hot
 class Means:
     """The pmf step without a simplex, for one-hot indicators, where Q is diagonal.
 
-    Each number is the mean of the user's ratings in the cluster; where there are none, and so no
-    evidence, that of all the user's ratings.
+    Each number is the mean of the user's ratings in the cluster. If there are none, it is the mean
+    of all the user's ratings.
     """
 
     guarantee: ClassVar[str] = "exact"
@@ -45,17 +45,17 @@ class Means:
 class ItemKMeans(Alternating):
     """K-means of the items, over the observed entries only.
 
-    The centre of a cluster has a number for each user: the mean of the user's ratings in it, drawn
-    towards the mean of that number over the users as by ``pmf_penalty`` ratings. Where a user has
-    none in a cluster, and the penalty is zero, the mean of all the user's ratings stands in.
+    The centre of a cluster has one number per user: the mean of the user's ratings in it, pulled
+    towards the mean over the users as by ``pmf_penalty`` ratings. If a user has no rating in a
+    cluster, and the penalty is zero, the mean of all the user's ratings stands in.
 
     Parameters
     ----------
     n_events : int, default 8
         The number of clusters, 1 to 64.
     pmf_penalty : float, default 1.0
-        How strongly each number of a centre is drawn to the mean over the users, in ratings; 0 is
-        K-means proper.
+        How strongly each number of a centre is pulled towards the mean over the users, in ratings;
+        0 is proper K-means.
     n_iter : int, default 20
         The most iterations.
     tol : float, default 1e-4
@@ -70,7 +70,7 @@ class ItemKMeans(Alternating):
     Attributes
     ----------
     pmf_ : array of users x clusters
-        The centres: p_ui = pmf_[u, labels_[i]]. These are no PMFs, for they do not add up to one.
+        The centres: p_ui = pmf_[u, labels_[i]]. These are not PMFs: they do not add up to one.
     labels_ : array of items
         The cluster of each item.
     history_ : array

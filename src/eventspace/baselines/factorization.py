@@ -28,14 +28,14 @@ class BinaryFactorization(Holder):
     """Events are vertices of the cube in the affine hull of the users; PMFs are least squares.
 
     A full table that some Kolmogorov model explains without error is factorised exactly, up to the
-    order of the events, if its PMFs span the hull and no other vertices lie in it. With noise the
-    hull is that of the leading singular vectors. Either the vertices nearest to it are kept, as in
-    the original, or those that are left of twice as many when one after another is dropped,
-    whichever explain the table better. Nothing is iterated.
+    order of the events, if its PMFs span the hull and no other vertices lie in it. With noise, the
+    hull is that of the leading singular vectors. Two sets of vertices are tried: those nearest to
+    the hull, as in the original, and those left of twice as many after dropping one after another.
+    The set that explains the table better is kept. Nothing is iterated.
 
-    The method needs a full table. Where entries are missing, the predictions of a
-    :class:`BiasModel` stand in for them when the hull and its vertices are sought; the PMFs are
-    then fitted to the observed entries only. The table is held as users x items.
+    The method needs a full table. For the search of the hull and its vertices, missing entries are
+    filled with the predictions of a :class:`BiasModel`. The PMFs are then fitted to the observed
+    entries only. The table is held as users x items.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class BinaryFactorization(Holder):
         The sets, packed; ``indicators_`` is the same as bools. Where the hull has fewer vertices
         than ``n_events``, the last events are in no item's set.
     distance_ : array of events
-        How far each vertex is from the hull: the root mean square over the items. Zero, but for
-        rounding, where the factorisation is exact.
+        How far each vertex is from the hull: the root mean square over the items. It is zero, up to
+        rounding, if the factorisation is exact.
     gap_ : array of users
         The duality gap of each user's solve.
     error_ : float

@@ -23,15 +23,15 @@ class HypercubeModel(Alternating):
     """The paper's NNM: psi_i in [0, 1]^D, where psi_i[d] is P[X_i = 1] in the event d.
 
     Both steps are convex, and each is solved to a certified gap. Any Kolmogorov model is a point of
-    the hypercube, so that a fit from its parts (``init``) has at most its cost; from the same
-    random start that need not be so.
+    the hypercube, so a fit that starts from its parts (``init``) has at most its cost. From the
+    same random start this need not be so.
 
     Parameters
     ----------
     n_events : int, default 8
         D, the number of elementary events, 1 to 64.
     pmf_penalty : float, default 1.0
-        How strongly each PMF is drawn to the population's mean, in ratings.
+        How strongly each PMF is pulled towards the population's mean, in ratings.
     n_iter : int, default 20
         The most iterations, each a box step and a pmf step.
     tol : float, default 1e-4

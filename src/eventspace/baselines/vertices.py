@@ -1,9 +1,9 @@
 """Binary vertices of an affine hull: Slawski, Hein and Lutsik (2013), algorithms 1 and 3.
 
 If P = theta psi' with PMFs in the rows of theta, then every row of P lies in the affine hull of the
-D columns of psi, which are vertices of the cube {0, 1}^items. It has at most D - 1 dimensions,
-so that a point of it is given by its values on D - 1 items that are independent: the vertices in it
-are among 2^(D - 1) points, however many items there are.
+D columns of psi, which are vertices of the cube {0, 1}^items. The hull has at most D - 1
+dimensions, so D - 1 independent items determine a point of it. The vertices in it are therefore
+among 2^(D - 1) points, however many items there are.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Hull(NamedTuple):
     chosen: NDArray[np.int64]
 
     def points(self, numbers: NDArray[np.int64]) -> Floats:
-        """The points whose b are the bits of these numbers: one a row."""
+        """The points whose b are the bits of these numbers: one per row."""
         bits = numbers[:, None] >> np.arange(len(self.chosen)) & 1
         return self.origin + bits @ self.Z.T
 
@@ -67,9 +67,10 @@ def nearest_vertices(hull: Hull, n: int, most: int = 0) -> tuple[Bits, Floats]:
 def select(table: Floats, vertices: Bits, n_events: int) -> NDArray[np.int64]:
     """Which ``n_events`` of the vertices, the nearest first, have mixtures nearest to the rows.
 
-    The nearest ones, or those that are left when one after another goes without which the least
-    squares are least; whichever explain the table better. Where the nearest lie in the hull they
-    do, but elimination may lose one of them: a larger pool can do without it.
+    Two choices are compared, and the one that explains the table better is taken: the nearest
+    vertices, and those left when one after another is dropped, always the one whose loss raises the
+    least squares least. If the nearest lie in the hull, they are the better choice; elimination may
+    drop one of them, because a larger pool can do without it.
     """
     T = vertices.astype(np.float64)
     G, H, solve = T @ T.T, table @ T.T, Pairwise()

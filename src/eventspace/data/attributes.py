@@ -1,4 +1,4 @@
-"""What is known of users or items beside their ratings: a table with a row an id, as numbers."""
+"""What is known of users or items beside their ratings: numbers, with one row per id."""
 
 from __future__ import annotations
 

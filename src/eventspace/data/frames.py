@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 from eventspace.data.column import plain_array
 
-# For type checkers, as most callers hold it. Who fits a table of polars gets one of polars.
+# For type checkers: most callers use pandas. A fit of a polars table answers in polars.
 DataFrame: TypeAlias = "pd.DataFrame"
 
 LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf")

@@ -40,21 +40,22 @@ Duplicates = Literal["error", "mean", "last"]
 class Observations:
     """The observed entries p_ui in [0, 1], held once by user and once by item.
 
-    Make one with `of`, or with `from_long` or `from_wide` where the form of a table must be said.
+    Make one with `of`, or with `from_long` or `from_wide` if the form of a table must be stated.
 
     The constructors share these options:
 
-    - ``scale``. ``"auto"``: values in [0, 1] are taken as they are, others go from the least
-      observed to the greatest (where all are the same number, from zero to it). ``"max"``: value /
-      greatest, the paper's R / R_max. ``(lo, hi)``: as stated; a value outside is refused. A value
-      beyond a bound by less than a millionth of the range, as rounding leaves it, is the bound.
-    - ``duplicates``. What the same (user, item) more than once gets: ``"error"``, ``"mean"`` (their
-      mean; with weights the weighted one, and the weights add up) or ``"last"``.
+    - ``scale``. ``"auto"``: values in [0, 1] are taken as they are. Others are scaled from the
+      least observed value to the greatest (if all are the same number, from zero to it).
+      ``"max"``: value / greatest, the paper's R / R_max. ``(lo, hi)``: as stated; a value outside
+      is refused. A value beyond a bound by less than a millionth of the range counts as the bound,
+      because rounding may cause that.
+    - ``duplicates``. What to do if the same (user, item) occurs more than once: ``"error"``,
+      ``"mean"`` (with weights, the weighted mean, and the weights add up) or ``"last"``.
     - ``users``, ``items``. Ids that keep their positions, such as those of a fitted model; new ids
       follow them.
 
-    Ids are kept as they come, in order of first appearance; those of entries that are dropped
-    because their value is missing or their weight zero are kept, too.
+    Ids are kept as they come, in order of first appearance. An id is kept even if all its entries
+    are dropped because their value is missing or their weight is zero.
     """
 
     user_ids: Ids
@@ -74,30 +75,33 @@ class Observations:
         users: Ids | None = None,
         items: Ids | None = None,
     ) -> Observations:
-        """Observations of whatever holds them.
+        """Observations from any of these:
 
         - a DataFrame (pandas, polars, pyarrow, any that narwhals knows), or the path of a CSV, TSV
           or Parquet file with one, or a stream of its bytes;
         - an array or nested lists, users x items, NaN where missing;
-        - a scipy.sparse array or matrix: what is stored is observed, zeros too;
+        - a scipy.sparse array or matrix: stored entries are observed, including zeros;
         - a tuple ``(users, items, values)`` or ``(users, items, values, weights)``;
         - Observations: the same, unless they have to be aligned or rescaled;
         - a data set of ``eventspace.datasets``: its table, on its scale.
 
-        In a text file, ids are integers if each is spelt as Python spells it, else text as it is
-        spelt: ``1.1`` and ``1.10`` are two ids, and so are ``7`` and ``007``. A quote that is not
-        closed, and a row with another number of fields than the first, are refused with their line.
+        In a text file, ids are integers if each is spelt as Python spells it. Otherwise they are
+        text: ``1.1`` and ``1.10`` are two ids, and so are ``7`` and ``007``. An unclosed quote, or
+        a row with another number of fields than the first, is refused with its line.
 
-        A DataFrame is long (a row an entry) if its columns are named for it: a user, an item, and a
-        value or successes and trials, perhaps a weight (``userId``, ``movie_id``, ``Rating``, ...);
-        all others are left aside. It is wide (users x items) if it comes from a
-        pivot, or has five columns or more or fewer than three, no two of which have such names
-        (and, up to eight columns, the first two are not ids by the same signs). Three or four
-        columns without all the names are user, item, value in this order if that is the only
-        reading: the first two are text or times, or whole numbers outside of both [0, 1] and the
-        range of the values, with no labels on the rows. A fourth column is a weight only if it is
-        named so, and ignored only if it holds times (by its name, its type, or as Unix seconds).
-        Everything else is refused: say `from_long` or `from_wide`.
+        A DataFrame is long (one row per entry) if its columns are named accordingly: a user, an
+        item, and a value or successes and trials, perhaps a weight (``userId``, ``movie_id``,
+        ``Rating``, ...). Other columns are ignored.
+
+        It is wide (users x items) if it comes from a pivot. It is also wide if it has fewer than
+        three columns, or five or more, no two of which have such names (and, up to eight columns,
+        the first two are not ids by the signs below).
+
+        Three or four columns without all the names are user, item, value in this order if that is
+        the only reading: the first two are text or times, or whole numbers outside of both [0, 1]
+        and the range of the values, with no labels on the rows. A fourth column is a weight only if
+        it is named so. It is ignored only if it holds times (by its name, its type, or as Unix
+        seconds). Everything else is refused: use `from_long` or `from_wide`.
         """
         scale = units.checked_option(scale)
         known = Known.of(users, items)
@@ -133,11 +137,11 @@ class Observations:
         users: Ids | None = None,
         items: Ids | None = None,
     ) -> Observations:
-        """Observations of a long DataFrame (or its file): a row an entry.
+        """Observations of a long DataFrame (or its file): one row per entry.
 
-        ``user``, ``item``, ``value``, ``weight``, or ``successes`` and ``trials``, name columns;
-        what is not named here is found by the names people use, else by position. Successes and
-        trials give the value successes / trials with the weight trials.
+        ``user``, ``item``, ``value``, ``weight``, or ``successes`` and ``trials``, name columns.
+        Columns that are not named here are found by their usual names, else by position. Successes
+        and trials give the value successes / trials with the weight trials.
         """
         given = {"user": user, "item": item, "value": value, "weight": weight}
         given |= {"successes": successes, "trials": trials}
@@ -163,12 +167,12 @@ class Observations:
         users: Ids | None = None,
         items: Ids | None = None,
     ) -> Observations:
-        """Observations of a wide DataFrame (or its file), or of an array: a row a user.
+        """Observations of a wide DataFrame (or its file), or of an array: one row per user.
 
         The users are the column ``user``, else a column named like one, else the index (pandas),
-        else a first column of text or times, else the numbers of the rows. All other columns are
-        items. Every row and column is kept, even where nothing is observed. ``weight`` is an array
-        of the values' shape, in the same order.
+        else a first column of text or times, else the row numbers. All other columns are items.
+        Every row and column is kept, even if nothing is observed in it. ``weight`` is an array of
+        the values' shape, in the same order.
         """
         known = Known.of(users, items)
         table = table_of(data, (user,))

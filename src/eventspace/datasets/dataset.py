@@ -1,4 +1,4 @@
-"""What every loader gives: a table, what else is known, and whom to thank for it."""
+"""What every loader returns: a table, attributes, and whom to cite."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Dataset:
     """A table of chances with its scale, attributes, known answers, and citation."""
 
     name: str
-    table: pd.DataFrame  # user, item, value; one row an observed entry
+    table: pd.DataFrame  # user, item, value; one row per observed entry
     scale: tuple[float, float]  # the values that mean never and always
     citation: str
     licence: str

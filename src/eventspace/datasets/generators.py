@@ -33,9 +33,9 @@ def planted(
     """A Kolmogorov model's chances, some observed, with noise.
 
     Indicators are drawn at random, bit by bit with the chance ``density``, none of them empty or
-    full. PMFs have a Dirichlet law of ``concentration`` an event. Of each item about ``per_item``
-    ratings are observed (None: all), of some users and items more than of others if ``exponent``
-    is above zero: their activity falls as a power of their rank. ``noise`` is the standard
+    full. PMFs have a Dirichlet law with ``concentration`` per event. About ``per_item`` ratings of
+    each item are observed (None: all). If ``exponent`` is above zero, some users and items have
+    more than others: their activity falls as a power of their rank. ``noise`` is the standard
     deviation around the chance, cut off at 0 and 1. ``truth`` has "pmf" and "indicators".
     """
     check_whole("n_users", n_users, 1)
@@ -62,8 +62,8 @@ def planted(
 def drifting(n_times: int = 5, *, step: float = 0.1, **settings: Any) -> list[Dataset]:
     """A planted model at several times: items stay what they are, users change their minds.
 
-    From one time to the next each PMF goes the part ``step`` of the way to a new one. The other
-    settings are those of `planted`; the entries observed are drawn anew at each time.
+    From one time to the next, each PMF moves by the fraction ``step`` towards a new one. The other
+    settings are those of `planted`. The observed entries are drawn again at each time.
     """
     check_whole("n_times", n_times, 1)
     if not 0.0 <= step <= 1.0:
@@ -100,7 +100,7 @@ def fading_links(
     n_packets: int = 200,
     random_state: int = 0,
 ) -> Dataset:
-    """The part of the packets that arrive over wireless links, by Monte Carlo.
+    """The share of the packets that arrive over wireless links, by Monte Carlo.
 
     Nodes lie at random in a square of ``side`` metres. The mean signal-to-noise ratio in decibels
     is ``snr_at_one`` at one metre and falls by ``10 path_loss`` for ten times the distance; a

@@ -12,8 +12,8 @@ LIU = Source(
     "methylation-liu50",
     "the R package EpiDISH, data sets LiuDataSub.m and centDHSbloodDMC.m",
     how=(
-        ": beta.csv.gz has a row a site and a column a sample; reference_centDHSbloodDMC.csv a row "
-        "a site and a column a cell type."
+        ": beta.csv.gz has one row per site and one column per sample; "
+        "reference_centDHSbloodDMC.csv has one row per site and one column per cell type."
     ),
 )
 HOUSEMAN = Source(
@@ -25,8 +25,8 @@ SHEN_ORR = Source(
     "shen-orr-mixture",
     "the R package dtangle, data set shen_orr_ex (GEO GSE19830)",
     how=(
-        ": expression_log2.csv.gz has a row a sample and a column a probe set; "
-        "true_proportions.csv a column a tissue."
+        ": expression_log2.csv.gz has one row per sample and one column per probe set; "
+        "true_proportions.csv has one column per tissue."
     ),
 )
 
@@ -35,7 +35,7 @@ def methylation_liu50() -> Dataset:
     """Methylation of 500 CpG sites in 50 samples of whole blood.
 
     A user is a sample, an item a site. ``truth["reference"]`` has the profiles of seven purified
-    cell types, sites x types: close to binary. What the samples consist of was not measured.
+    cell types, sites x types: close to binary. The composition of the samples was not measured.
     """
     beta = pd.read_csv(LIU.path("beta.csv.gz"), index_col=0)
     reference = pd.read_csv(LIU.path("reference_centDHSbloodDMC.csv"), index_col=0)

@@ -1,8 +1,8 @@
 """Where the files of a data set come from.
 
-First from the folder that the environment variable EVENTSPACE_DATA names, in a folder of the data
-set's own; else from the cache, after they were fetched once from their publisher and their checksum
-was seen to be right; else there is a message that says where they are to be had.
+The folder that the environment variable EVENTSPACE_DATA names is tried first, in a subfolder for
+the data set. Then the cache is tried: files are fetched once from their publisher, and their
+checksum is verified. Otherwise a message says where to get them.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ SENATE = Source(
     "senate109",
     "the R package pscl, data set s109",
     how=(
-        ": votes_binary.csv has a row a legislator and a column a roll call, session-number, with "
-        "1 for yea, 0 for nay; legislators.csv and rollcalls.csv say who and what they are."
+        ": votes_binary.csv has one row per legislator and one column per roll call, "
+        "session-number, with 1 for yea, 0 for nay; legislators.csv and rollcalls.csv tell more."
     ),
 )
 KEY_VOTES = (
@@ -44,7 +44,7 @@ KEY_VOTES = (
 def house_votes_84() -> Dataset:
     """The 16 key votes of the House of Representatives in 1984, 435 members: yea 1, nay 0.
 
-    Who did neither is missing. Users have their party.
+    A member who voted neither way is missing. Users have their party.
     """
     raw = pd.read_csv(HOUSE.path("house-votes-84.data"), header=None)
     raw.index = pd.Index([f"member {k + 1}" for k in range(len(raw))], name="user")

@@ -1,7 +1,7 @@
 """The cores of this machine.
 
-Rows are cut into chunks; a chunk's quadratics are formed, used and forgotten, so that at most a few
-hundred of them exist at a time. Kernels release the GIL and each chunk writes its own rows only:
+Rows are cut into chunks. A chunk's quadratics are formed, used and dropped, so at most a few
+hundred of them exist at a time. Kernels release the GIL, and each chunk writes only its own rows:
 the result does not depend on the number of threads.
 """
 

@@ -30,9 +30,9 @@ def normal_equations(
     For items the factors are PMFs (S_i, v_i); for users they are indicators (Q_u, r_u).
     An empty ``weight`` means that every weight is one.
 
-    Four entries are added at a time, so that G is read and written once for four updates of D^2
-    multiply-adds each. The rows of ``factors`` are asked for some entries ahead: where they do not
-    fit the cache, that halves the time.
+    Four entries are added at a time, so G is read and written once for four updates of D^2
+    multiply-adds each. The rows of ``factors`` are prefetched some entries ahead: if they do not
+    fit the cache, this halves the time.
     """
     n_events = factors.shape[1]
     last = index.size - AHEAD - 4

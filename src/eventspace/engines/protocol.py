@@ -6,9 +6,9 @@ entry t points to, form the quadratic of its least squares,
     x'Gx - 2h'x + e,   G = sum_t w_t f_t f_t',   h = sum_t w_t p_t f_t,   e = sum_t w_t p_t^2,
 
 and do something with it: solve it, or draw from it. For items the factors are PMFs (S_i, v_i), for
-users they are indicators (Q_u, r_u). What is done is a step: a value with a few numbers, which is
-called with the quadratics of some rows and with the same rows of some arrays. It changes these in
-place and nothing else, so that rows can be taken in any order, anywhere, and again.
+users they are indicators (Q_u, r_u). A step is a value with a few numbers. It is called with the
+quadratics of some rows and with the same rows of some arrays. It changes these in place and nothing
+else, so rows can be processed in any order, anywhere, and again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Step(Protocol):
     def __call__(self, G: Floats, h: Floats, e: Floats, /, *rows: Any) -> Floats | None:
         """Change the rows in place. G, h and e may be overwritten.
 
-        G has one matrix a row, or a single one if all rows share it. What is returned is summed.
+        G has one matrix per row, or a single one if all rows share it. Return values are summed.
         """
 
 

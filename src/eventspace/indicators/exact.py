@@ -1,10 +1,10 @@
 """The exact solver: enumeration where there are few events, else a sphere decoder.
 
 The sphere decoder is a depth-first search whose bound is the unconstrained least squares of the
-bits still open. On the bare S_i that bound is weak, and useless where an item has fewer ratings
-than there are events. But x_d^2 = x_d, so ``S - diag(c)`` with ``v - c/2`` is the same problem, and
-the c that makes its bound best is the dual solution of the semidefinite relaxation: a few sweeps
-of the mixing method come near enough, and the tree shrinks from thousands of nodes to tens.
+bits still open. On the bare S_i that bound is weak, and useless if an item has fewer ratings than
+there are events. But x_d^2 = x_d, so ``S - diag(c)`` with ``v - c/2`` is the same problem. The c
+with the best bound is the dual solution of the semidefinite relaxation. A few sweeps of the mixing
+method come near enough, and the tree shrinks from thousands of nodes to tens.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from eventspace.indicators.quadratic import (
 )
 from eventspace.indicators.relaxation import lift, mix, project, rank_for, scatter
 
-ENUMERATED = 10  # up to so many events the table of all 2^D costs is the quicker way
+ENUMERATED = 10  # up to this many events a table of all 2^D costs is quicker
 ROUGH, FINE = 8, 100  # sweeps of the mixing method
 SHORT = 1000  # nodes of the first search
 RESTARTS = 20  # of the local search, before the second
@@ -139,7 +139,7 @@ def _with_free_bits(S: Floats, v: Floats, code: np.uint64, incumbent: np.uint64)
 
 @njit(cache=True, nogil=True)
 def enumerate_costs(S: Floats, v: Floats, table: Floats, row: Floats) -> None:
-    """Write g of every code to ``table``, by doubling: two additions a code.
+    """Write g of every code to ``table``, by doubling: two additions per code.
 
     Adding event b to a code c < 2^b costs ``S_bb - 2 v_b + 2 sum_{q in c} S_bq``, which is itself
     tabulated by doubling, in ``row``.
@@ -212,8 +212,8 @@ def sphere(S: Floats, v: Floats, energy: float, x: Floats, node_budget: int, sta
 def _by_weight(S: Floats) -> NDArray[np.int64]:
     """The events in ascending order of S_dd.
 
-    The search fixes the last coordinate first. The events that weigh most go there: what is left to
-    the end only fine-tunes, and the radius has shrunk by then.
+    The search fixes the last coordinate first. The events with the most weight go there. The others
+    come when the radius has shrunk, and only fine-tune.
     """
     order = np.empty(S.shape[0], dtype=np.int64)
     for d in range(order.size):

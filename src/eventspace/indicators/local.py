@@ -44,7 +44,7 @@ def descend_by_flips(S: Floats, v: Floats, x: Floats, slope: Floats, least: floa
     """Flip the best bit or pair of bits of ``x`` while that gains ``least`` or more; return g(x).
 
     Flipping a changes g by ``2 s_a slope_a + S_aa`` with s_a = 1 - 2 x_a, and flipping b as well by
-    its own such term and ``2 s_a s_b S_ab``: O(D^2) a move.
+    its own such term and ``2 s_a s_b S_ab``: O(D^2) per move.
     """
     n_events = x.size
     cost = half_gradient(S, v, x, slope)

@@ -1,6 +1,6 @@
 """Pictures, by matplotlib (the extra ``plot``): each function draws on given axes or new ones.
 
-It gives the axes back, so that titles, limits and the rest are changed as in any picture.
+It returns the axes, so titles, limits and the rest can be changed as in any picture.
 """
 
 from __future__ import annotations

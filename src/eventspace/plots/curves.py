@@ -48,8 +48,8 @@ def descent(model: Any, ax: Axes | None = None, *, label: str = "cost") -> Axes:
 def selection_curve(model: Any, ax: Axes | None = None) -> Axes:
     """The held-out RMSE against ``pmf_penalty``, in the unit of the table; a ring on the chosen.
 
-    A colour a number of events, a style of line an ``indicator_penalty`` (and ``pmf_prior``, where
-    several were tried).
+    There is one colour per number of events, and one line style per ``indicator_penalty`` (and per
+    ``pmf_prior``, if several were tried).
     """
     check_is_fitted(model)
     if not hasattr(model, "cv_results_"):
@@ -106,13 +106,12 @@ def calibration(
     strategy: Literal["quantile", "uniform"] = "quantile",
     label: str = "predictions",
 ) -> Axes:
-    """How often it came true where so much was predicted.
+    """How often predictions came true. On the diagonal they are calibrated.
 
-    Bins of equal width ("uniform") have their numbers of entries beside them; those of quantiles
-    are about the same for all.
-    The points are those of :func:`eventspace.metrics.reliability_curve`, which says what truth,
-    prediction, bins and strategy are; on the diagonal predictions are calibrated. Several models
-    may be drawn on the same axes, each with its label.
+    The points are those of :func:`eventspace.metrics.reliability_curve`, which explains truth,
+    prediction, bins and strategy. Bins of equal width ("uniform") show their number of entries;
+    quantile bins all have about the same. Several models may be drawn on the same axes, each with
+    its label.
     """
     curve = reliability_curve(truth, prediction, n_bins=n_bins, strategy=strategy)
     ax = axes_of(ax, figsize=(5, 5))

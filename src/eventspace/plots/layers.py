@@ -1,8 +1,8 @@
 """Where the nodes of a Hasse diagram stand, and how its edges go around them (Sugiyama's layers).
 
 An edge that passes rows has a bend in each: a narrow node that takes its place among the others.
-Edges that share an end share bends, too: a trunk has one end above or one below, so that nobody can
-read out of it what is not there.
+Edges that share an end share bends too. A trunk has one end above or one below, so it suggests no
+edge that is not there.
 """
 
 from __future__ import annotations

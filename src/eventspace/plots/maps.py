@@ -23,9 +23,9 @@ INCH = 0.18  # of height for a row with a name
 
 
 def pmfs(model: Any, ax: Axes | None = None, *, users: Any = None) -> Axes:
-    """How users spread their mass over the events: a row a user, a column an event.
+    """How users spread their mass over the events: one row per user, one column per event.
 
-    Users who are alike stand beside each other. Without ``users`` those with the most ratings are
+    Similar users stand next to each other. Without ``users``, those with the most ratings are
     shown, at most 200.
     """
     check_is_fitted(model)
@@ -40,9 +40,9 @@ def pmfs(model: Any, ax: Axes | None = None, *, users: Any = None) -> Axes:
 
 
 def indicators(model: Any, ax: Axes | None = None, *, items: Any = None) -> Axes:
-    """In which events items come true: a row an item, a column an event, dark where it does.
+    """In which events items come true: one row per item, one column per event, dark where true.
 
-    Items that are alike stand beside each other. Without ``items`` those with the most ratings are
+    Similar items stand next to each other. Without ``items``, those with the most ratings are
     shown, at most 200.
     """
     check_is_fitted(model)

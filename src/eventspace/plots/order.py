@@ -1,4 +1,4 @@
-"""The order of the items: who implies whom, and how much is implied."""
+"""The order of the items: which implies which, and how much is implied."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BESIDE = 0.25  # half of the height of a row that its boxes may take
 
 
 def influence(model: Any, ax: Axes | None = None, *, min_evidence: int = 1) -> Axes:
-    """The part of the items that imply each item, in descending order: the paper's figure.
+    """The share of the items that imply each item, in descending order: the paper's figure.
 
     The maximal items, which come true in every event that occurs, are marked.
     """
@@ -51,9 +51,9 @@ def influence(model: Any, ax: Axes | None = None, *, min_evidence: int = 1) -> A
 def hasse(model: Any, ax: Axes | None = None, *, items: Any = None) -> Axes:
     """The Hasse diagram of some items: a line leads up from each to those that it implies.
 
-    Items with the same set are one node. What follows from other lines is not drawn. Lines go
-    around other nodes; those that share an end may run together. Without ``items`` the 24 with
-    the most ratings are shown.
+    Items with the same set are one node. Implications that follow from other lines are not drawn.
+    Lines go around other nodes, and lines that share an end may run together. Without ``items``,
+    the 24 items with the most ratings are shown.
     """
     check_is_fitted(model)
     space = model.order().space

@@ -38,9 +38,9 @@ def pairwise(
 ) -> None:
     """Minimise ``theta'Q theta - 2 r'theta`` over the simplex for each row of ``pmf``, in place.
 
-    Each step moves mass from the worst event that has some to the best event, as far as pays: an
-    exact line search along e_i - e_j, O(D) a step. It never raises the cost, so a warm start is
-    kept or improved. It stops when the duality gap is at most ``tol`` times the largest diagonal
+    Each step moves mass from the worst event that has some to the best event, by an exact line
+    search along e_i - e_j. A step costs O(D) and never raises the cost, so a warm start is kept or
+    improved. It stops when the duality gap is at most ``tol`` times the largest diagonal
     entry of Q (for a user, at most the sum of weights).
     """
     n_users, n_events = pmf.shape

@@ -1,6 +1,7 @@
 """How much a page holds, so that it opens at once and can be mailed: some ten megabytes at most.
 
-What does not fit is left out, the least rated items first, and the page says so.
+Items, users and rules that do not fit are left out, the least rated items first, and the page says
+so.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ function lineChart({ title, description, values, xLabel, yLabel }) {
   return chart(title, description, [...grid, line(points, "curve"), ...dots], [table.element]);
 }
 
-/** How often it came true where so much was predicted; on the diagonal, as often as predicted. */
+/** How often predictions came true; on the diagonal, as often as predicted. */
 function calibrationChart(parts) {
   const unit = { x: [0, 1], y: [0, 1], xTicks: ticks(0, 1), yTicks: ticks(0, 1) };
   const { px, py, grid } = axes({ ...unit, xLabel: "predicted", yLabel: "observed mean" });
@@ -91,7 +91,7 @@ function calibrationChart(parts) {
   return chart("Calibration", text, content, tables);
 }
 
-/** Of the entries with each observed value, the share to which so much was predicted. */
+/** For the entries with each observed value, the share of each predicted value. */
 function cellsChart(label, part) {
   const n = part.cells[0].length;
   const rows = part.observed.length;

@@ -1,7 +1,7 @@
 """What a page holds of a fitted model, as plain values.
 
-Items are numbered by their ratings, the best known first. Their sets are stored once a class; what
-implies what, every prediction and its reasons follow from these in the browser.
+Items are numbered by their ratings, the best known first. Sets are stored once per class. The
+browser derives implications, predictions and their reasons from these.
 """
 
 from __future__ import annotations

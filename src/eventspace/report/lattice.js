@@ -93,7 +93,7 @@ function latticeView(main, item) {
   main.append(
     heading(around ? ["Lattice around ", name(space.names[item])] : "Lattice"),
     h("p", { class: "lead" }, "Each box is a class: items that come true in the same events. A line upwards is a " +
-      "theorem of the model: whoever likes the lower one likes the upper one, too."),
+      "theorem of the model: users who like the lower one also like the upper one."),
     latticeControls(around, later(draw)),
     h("div", { class: "split" },
       h("div", null, stage, note,

@@ -116,9 +116,10 @@ function rulesView(main) {
   main.append(
     heading("Rules"),
     h("p", { class: "lead" },
-      "If the set of one item lies inside that of another, whoever likes the first likes the second: a theorem of " +
-      `this model, for every user. Beside it stands what the ${seen} ratings say: in the like rate, the band is ` +
-      "the 95% interval, the tick how many like the second anyway. Rules that follow from others are folded away."),
+      "If the set of one item lies inside another's, users who like the first also like the second: a theorem of " +
+      `this model, for every user. Beside it stands the evidence in the ${seen} ratings. In the like rate, the band ` +
+      "is the 95% interval, and the tick is the share who like the second anyway. Rules that follow from others are " +
+      "left out."),
   );
   if (!all.length) {
     main.append(h("p", null, "The model proves no rule: no item's set lies inside another's."));
@@ -127,7 +128,7 @@ function rulesView(main) {
   const filter = { text: "", kind: "", users: 0, rate: false };
   const passes = ruleFilter();
   const table = dataTable({
-    caption: "Rules: whoever likes the first likes the second", columns: ruleColumns(), rows: all, by: 3,
+    caption: "Rules: users who like the first also like the second", columns: ruleColumns(), rows: all, by: 3,
     empty: "No rule passes the filters.",
   });
   const picture = h("div", { class: "scatter" });

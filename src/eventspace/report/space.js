@@ -59,7 +59,7 @@ const telling = (c) =>
 // Classes are numbered so that none comes before one that it contains.
 const everyClass = Int32Array.from({ length: space.nClasses }, (_, c) => c);
 
-/** The classes with an item of at least so many ratings, as model.order(min_evidence) has them. */
+/** The classes with an item of at least this many ratings, as model.order(min_evidence) has them. */
 const classesWith = (leastRatings) =>
   leastRatings <= 1 ? everyClass : everyClass.filter((c) => space.ratings[headOf(c)] >= leastRatings);
 

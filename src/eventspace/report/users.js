@@ -115,7 +115,7 @@ function userTables(own, p, unrated, asked) {
   const reason = { label: "why", unseen: true, class: "kind", cell: asked };
   const best = dataTable({
     caption: "Predictions for what the user has not rated", rows: unrated(), by: 1, page: 12,
-    columns: [title, predicted, ...units, ratings, reason], empty: "Nothing has so many ratings.",
+    columns: [title, predicted, ...units, ratings, reason], empty: "No item has that many ratings.",
   });
   const rated = { label: "rated", value: (i) => own.get(i) };
   const seen = dataTable({

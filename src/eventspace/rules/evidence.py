@@ -1,4 +1,4 @@
-"""What a table of ratings says of two items: who rated both, and how the ratings agree."""
+"""What a table of ratings says about two items: how many rated both, and how they agree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from eventspace.data.observations import Observations
 class Comparison(NamedTuple):
     """Sums over the users who rated both of two items, one fixed and the other each of some."""
 
-    both: Floats  # they are so many
+    both: Floats  # the number of these users
     le: Floats  # the fixed one has at most the other's value
     ge: Floats  # the other has at most the fixed one's
     like: Floats  # the fixed one is liked

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eventspace._base.types import Floats
 from eventspace.logic.space import SHRINKAGE
 
-Z = 1.959964  # of a normal law, 95 % lies within so many standard deviations
+Z = 1.959964  # 95 % of a normal law lies within this many standard deviations
 
 
 def model_measures(
@@ -50,11 +50,11 @@ def evidence_measures(counts: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[A
 def surprise(
     log_chance: Floats, correlation: Floats, users: NDArray[np.int64], stability: Floats
 ) -> Floats:
-    """What the means do not explain, times what speaks for it.
+    """How surprising a rule is: a product of three numbers.
 
-    How unlikely so large a common part is by the sizes of the sets alone, in powers of ten; times
-    the correlation of the two items' ratings beyond their means and their users', drawn to zero
-    where few have rated both; times the stability, where it is known.
+    They are: how unlikely such an overlap is by the sizes of the sets alone, in powers of ten; the
+    correlation of the two items' ratings beyond the means of items and users, shrunk towards zero
+    if few users rated both; and the stability, if it is known.
     """
     shrunk = np.maximum(correlation, 0) * users / (users + SHRINKAGE)
     stable = np.where(np.isnan(stability), 1.0, stability)
@@ -74,7 +74,7 @@ def wilson(successes: NDArray[Any], trials: NDArray[Any]) -> tuple[Floats, Float
 def log_chance(
     n_events: int, lower: NDArray[np.int64], upper: NDArray[np.int64], common: NDArray[np.int64]
 ) -> Floats:
-    """log10 of the chance that two sets of these sizes, drawn blindly, have so much in common.
+    """log10 of the chance that two random sets of these sizes have this much in common.
 
     The tail of the hypergeometric law: for an inclusion C(upper, lower) / C(n_events, lower).
     """

@@ -1,4 +1,4 @@
-"""Rules: whoever likes one item likes another, because the sets say so; and what data say of it.
+"""Rules: users who like one item also like another, by the sets; and the evidence in the data.
 
 If the set of j lies inside the set of i, then X_j = 1 implies X_i = 1 for every user: the rule
 "if j then i". (The paper states the converse: ``convention="paper"`` restates the rules so.)
@@ -198,7 +198,7 @@ class Miner:
         return rules
 
     def _stability(self, rules: Rules) -> Floats:
-        """In what part of the other fits a rule, or an equivalence, holds; NaN without any."""
+        """The share of other fits in which a rule, or an equivalence, holds; NaN without any."""
         if not self.restarts:
             return np.full(len(rules), np.nan)
         lower, upper, equal = rules["if_item"], rules["then_item"], rules["kind"] == EQUIVALENT

@@ -1,4 +1,4 @@
-"""Rules of an average: inclusions with the part of its samples in which they hold."""
+"""Rules of an average: inclusions with the share of its samples in which they hold."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def spread(pmf: Floats) -> Floats:
 
 @dataclass
 class Chain:
-    """Where a chain stands. Who has no ratings is drawn too, but tells priors nothing."""
+    """The state of a chain. Users without ratings are drawn too, but priors ignore them."""
 
     observations: Observations
     engine: Engine

@@ -1,11 +1,11 @@
 """PMFs over the events of several chains at once: each user weighs all of them.
 
-Every chain finds events of its own, and a mean of chains believes them all alike, for every user.
-Here the events of several chains are those of one model. A bit of item i has the chance psi_id with
-which the draws of its chain have it; theta_u has a normal law around its centre, with a covariance
-that is learnt, and p_ui noise of precision tau_u, which is learnt too: by EM, in closed forms. What
-this law expects of theta_u may have some negative mass. Kept is the PMF whose predictions are the
-nearest to its own, over all items.
+Every chain finds its own events, and a plain mean of chains trusts them all equally, for every
+user. Here the events of several chains form one model. The chance psi_id of a bit of item i is the
+share of the chain's draws that have it. theta_u has a normal law around its centre, with a learnt
+covariance. p_ui has noise of precision tau_u, which is learnt too. Learning is by EM, in closed
+forms. The expected theta_u may have some negative mass, so the PMF whose predictions are nearest
+to its own, over all items, is kept.
 """
 
 from __future__ import annotations

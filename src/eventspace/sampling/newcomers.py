@@ -1,8 +1,8 @@
 """New users and items of a posterior: drawn in each of its samples, given all that it says.
 
-What was known stays as it is, and priors learn from it alone. A new user has rated known items: the
-noise, the inclination and the PMF are drawn in turn. A new item was rated by known users, or by new
-ones, who are drawn before: its bits and its inclination are drawn in turn.
+The known part does not change, and priors learn from it alone. A new user has rated known items:
+the noise, the inclination and the PMF are drawn in turn. A new item was rated by known users, or by
+new users, which are drawn first: its bits and its inclination are drawn in turn.
 """
 
 from __future__ import annotations

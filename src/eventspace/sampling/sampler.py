@@ -40,7 +40,7 @@ class Draws(NamedTuple):
     precision: list[Floats]
     laws: list[Laws]
     cost: list[float]  # after each sweep from the warm-up on: the squared error
-    watched: list[Floats]  # predictions of some entries, likewise
+    watched: list[Floats]  # predictions of some entries, after the same sweeps
 
 
 def mean_laws(chains: list[Draws]) -> Laws:

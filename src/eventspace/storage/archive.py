@@ -1,9 +1,9 @@
 """One file: a zip of a JSON header and NumPy arrays, as docs/format.md says.
 
-No pickle, so opening one runs no code. A file may come from a stranger: what it holds is bounded
-before memory is taken, and whatever is wrong with it is one ValueError that names the file. Zip's
-checksums find damage. A file is written under another name in the same folder and put in place at
-the end, so a reader never sees half of one.
+There is no pickle, so opening a file runs no code. A file may come from a stranger: its contents
+are bounded before memory is taken, and any fault is one ValueError that names the file. Zip's
+checksums find damage. A file is written under another name in the same folder and renamed at the
+end, so a reader never sees half of one.
 """
 
 from __future__ import annotations

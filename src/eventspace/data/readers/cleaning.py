@@ -139,7 +139,7 @@ def _scale(raw: RawEntries, option: ScaleOption) -> Scale:
     lowest, highest = value_range(values)
     if math.isnan(lowest):
         if isinstance(option, tuple):
-            return option  # an empty table on a stated scale: users of whom nothing is known
+            return option  # an empty table on a stated scale: users without any rating
         raise UserError(_NOTHING)
     if math.isinf(lowest) or math.isinf(highest):
         k = int(np.argmax(np.isinf(values)))

@@ -49,7 +49,7 @@ def _distinct(name: str, ids: Any) -> Ids | None:
 
 @dataclass
 class RawEntries:
-    """One row an entry: positions of its user and item, its value and weight as they came.
+    """One row per entry: positions of its user and item, its value and weight as they came.
 
     ``rows`` is where an entry stood in the caller's data, None if they stand there in this order.
     With ``counts`` the values are successes and the weights trials.
@@ -113,7 +113,7 @@ def from_long(table: Table, roles: Roles, known: Known) -> RawEntries:
 
 
 def from_wide(table: Table, user: Hashable | None, weight: Any, known: Known) -> RawEntries:
-    """Entries of a table with a row a user and a column an item."""
+    """Entries of a table with one row per user and one column per item."""
     at = user_column(table, user)
     positions = [j for j in range(len(table.names)) if j != at]
     labels = table.index if at is None else table.ids(at, known.users)

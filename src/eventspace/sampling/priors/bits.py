@@ -1,8 +1,8 @@
-"""The prior of an item's bits: who rates an item says much about it.
+"""The prior of an item's bits: the users who rate an item say much about it.
 
-The log-odds of its bits are logistic regressions on its raters' PMFs and on how many they are, to
-which comes the item's inclination, the same for all its bits. The regressions go one step in each
-sweep, given the PMFs and bits of that sweep.
+The log-odds of its bits are logistic regressions on its raters' PMFs and on their number. The
+item's inclination is added, the same for all its bits. The regressions take one step in each sweep,
+given the PMFs and bits of that sweep.
 """
 
 from __future__ import annotations

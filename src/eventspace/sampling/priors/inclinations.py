@@ -1,7 +1,7 @@
 """What an item, or a user, is inclined to: one number each, whatever the event.
 
-An item's is added to the log-odds of all its bits. By a user's, the centre of the PMF leans to the
-events in which much comes true.
+An item's inclination is added to the log-odds of all its bits. A user's inclination shifts the
+centre of the PMF towards the events in which much comes true.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Inclinations:
     def draw_variance(self, known: NDArray[np.bool_], rng: np.random.Generator) -> None:
         """Draw the variance given the known ones: the inverse has a Gamma law.
 
-        That would be so without the bound, which is left out of account. Where it matters, the
-        variance comes out smaller, and cannot run away.
+        This ignores the bound on inclinations. If the bound matters, the variance comes out smaller
+        and cannot run away.
         """
         x = self.of_each[known]
         self.variance = (VARIANCE_RATE + float(x @ x) / 2) / rng.gamma(VARIANCE_SHAPE + len(x) / 2)

@@ -1,8 +1,8 @@
 """The prior of a user's PMF: the items that a user chooses to rate say much about the user.
 
-A PMF has Dirichlet's law around a centre. The centre is a linear regression on the indicators of
-the items rated, and on their number; it leans, by the user's inclination, to the events in which
-much comes true. How closely PMFs follow their centres, the concentration, is drawn along.
+A PMF has a Dirichlet law around a centre. The centre is a linear regression on the indicators of
+the items rated, and on their number. The user's inclination shifts it towards the events in which
+much comes true. The concentration says how closely PMFs follow their centres, and is drawn along.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def mean_centres(pmf: Floats, known: Bits) -> Floats:
 def regressed_centres(Z: Floats, pmf: Floats, known: Bits) -> Floats:
     """Ridge regressions of PMFs on features Z, each user's learnt from the other known ones.
 
-    A user's own PMF is left out, or a centre would follow it wherever it goes; and the ridge is
-    the one with which those left out are met best.
+    A user's own PMF is left out, otherwise the centre would follow it wherever it goes. The ridge
+    is the one that predicts the left-out PMFs best.
     """
     rows = Z[known]
     gram, linear = rows.T @ rows, rows.T @ pmf[known]
