@@ -13,7 +13,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import NearestNeighbors
 
 from benchmarks.timing import table
-from eventspace import KolmogorovModel, KolmogorovModelCV, KolmogorovPosterior, Observations
+from eventspace import KolmogorovDescent, KolmogorovModelCV, KolmogorovPosterior, Observations
 from eventspace.baselines import BiasModel
 from eventspace.datasets import Dataset, movielens_100k
 from eventspace.metrics import coverage, mae, ndcg_at, precision_at, recall_at, rmse
@@ -165,7 +165,7 @@ def measure() -> dict[str, Any]:
     }
 
 
-def _read(model: KolmogorovModel, films: Films) -> dict[str, Any]:
+def _read(model: KolmogorovDescent, films: Films) -> dict[str, Any]:
     """What there is to read: events, rules with held-out evidence, one recommendation."""
     events: Any = model.events(films.genres)
     rules: Any = model.rules(films.test, top=200, min_evidence=WELL_RATED, like=LIKE)

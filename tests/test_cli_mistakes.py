@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovEnsemble, KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, KolmogorovEnsemble, Observations
 from eventspace.fitted import FittedModel, load
 from tests.command import in_process, piped, written
 from tests.observing import altered
@@ -30,7 +30,7 @@ def place(tmp_path_factory) -> Path:
         columns=["Alien", "Aliens", "Heat", "Fargo"],
     )
     seen = Observations.from_wide(table)
-    KolmogorovModel(2, random_state=0).fit(seen).save(folder / "model")
+    KolmogorovDescent(2, random_state=0).fit(seen).save(folder / "model")
     KolmogorovEnsemble(2, n_models=2, random_state=0).fit(seen).save(folder / "average")
     long = table.melt(var_name="item", ignore_index=False).rename_axis("user").reset_index()
     long.to_csv(folder / "good.csv", index=False)
@@ -95,10 +95,10 @@ TABLES = [
     (None, "--events some", "--events: 'some' is no whole number."),
     (None, "--penalty -1", "--penalty: -1 is no finite number of at least 0"),
     (None, "--seed -1", "--seed: -1 is no whole number from 0 to 4294967295"),
-    (None, "--kind forest", "--kind: 'forest' is not one of 'model', 'posterior', 'ensemble'"),
+    (None, "--kind forest", "--kind: 'forest' is not one of 'descent', 'posterior', 'ensemble'"),
     (None, "--kind posterior --chains 500", "--chains: 500 is no whole number from 1 to 128"),
-    (None, "--chains 2", "--chains is not for --kind model, but for posterior"),
-    (None, "--kind posterior --penalty 2", "--penalty is not for --kind posterior, but for model"),
+    (None, "--chains 2", "--chains is not for --kind descent, but for posterior"),
+    (None, "--kind posterior --penalty 2", "not for --kind posterior, but for descent"),
     (None, "--item-attributes x.csv", "--item-attributes is for --kind posterior"),
 ]  # fmt: skip
 

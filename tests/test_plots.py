@@ -14,8 +14,8 @@ from matplotlib import pyplot as plt
 from matplotlib.text import Annotation
 
 from eventspace import (
+    KolmogorovDescent,
     KolmogorovEnsemble,
-    KolmogorovModel,
     KolmogorovModelCV,
     KolmogorovPosterior,
     Observations,
@@ -89,8 +89,10 @@ def test_no_curve_without_entries_held_out() -> None:
 
 
 def test_what_has_chosen_nothing_has_no_curve(ratings) -> None:
-    with pytest.raises(TypeError, match="A KolmogorovModel has chosen nothing: the curve is that"):
-        plots.selection_curve(KolmogorovModel(2, random_state=0).fit(ratings))
+    with pytest.raises(
+        TypeError, match="A KolmogorovDescent has chosen nothing: the curve is that"
+    ):
+        plots.selection_curve(KolmogorovDescent(2, random_state=0).fit(ratings))
 
 
 @pytest.mark.parametrize("strategy", ["quantile", "uniform"])
@@ -128,8 +130,8 @@ def test_matplotlib_is_imported_only_to_draw() -> None:
 
 
 @pytest.fixture
-def model(ratings) -> KolmogorovModel:
-    return KolmogorovModel(4, random_state=0).fit(ratings)
+def model(ratings) -> KolmogorovDescent:
+    return KolmogorovDescent(4, random_state=0).fit(ratings)
 
 
 def test_the_descent_is_the_history(model) -> None:
@@ -176,7 +178,7 @@ def test_the_map_of_indicators_has_each_items_row_and_twins_are_neighbours(model
 
 def test_a_map_of_many_has_no_names_and_of_very_many_only_some_rows() -> None:
     table = np.random.default_rng(0).random((4, 230))
-    model = KolmogorovModel(2, n_iter=2, random_state=0).fit(table)
+    model = KolmogorovDescent(2, n_iter=2, random_state=0).fit(table)
     ax = plots.indicators(model)
     assert np.shape(ax.images[0].get_array()) == (200, 2)
     assert not ax.get_yticklabels()
@@ -190,13 +192,13 @@ def test_who_is_not_known_cannot_be_drawn(model) -> None:
         plots.hasse(model, items=["nothing"])
 
 
-def planted_order() -> KolmogorovModel:
+def planted_order() -> KolmogorovDescent:
     """a inside b inside d; a inside c inside d; d2 has d's set; e stands alone."""
     sets = {"a": [0], "b": [0, 1], "c": [0, 2], "d": [0, 1, 2], "$d2$": [0, 1, 2], "e": [3]}
     pmf = np.random.default_rng(0).dirichlet(np.ones(4), 60)
     bits = np.array([[d in events for d in range(4)] for events in sets.values()])
     table = pd.DataFrame(pmf @ bits.T, columns=list(sets))
-    model = KolmogorovModel(4, pmf_penalty=0, n_init=8, random_state=0)
+    model = KolmogorovDescent(4, pmf_penalty=0, n_init=8, random_state=0)
     return model.fit(Observations.from_wide(table, scale=(0, 1)))
 
 
@@ -223,13 +225,13 @@ def test_the_hasse_diagram_of_some_items_draws_what_follows_among_them() -> None
     assert len(ax.lines) == 1
 
 
-def many_sets(n: int) -> KolmogorovModel:
+def many_sets(n: int) -> KolmogorovDescent:
     """Of n items with sets of 8 events, large and small, so that lines pass many rows."""
     rng = np.random.default_rng(n)
     sets = rng.random((n, 8)) < rng.random((n, 1))
     pmf = rng.dirichlet(np.ones(8), 5)
     names = [f"An item with a long name, {k}" for k in range(n)]
-    return KolmogorovModel.from_parts(pmf, sets, pd.DataFrame(pmf @ sets.T, columns=names))
+    return KolmogorovDescent.from_parts(pmf, sets, pd.DataFrame(pmf @ sets.T, columns=names))
 
 
 @pytest.mark.parametrize("n", [2, 5, 20, 60])
@@ -253,7 +255,7 @@ def test_no_line_of_the_hasse_diagram_passes_behind_a_box(n) -> None:
 
 def test_influence_falls_and_the_maximal_are_marked() -> None:
     table = pd.DataFrame({"always": [1.0] * 8, "half": [0.3, 0.9] * 4, "never": [0.0] * 8})
-    model = KolmogorovModel(2, pmf_penalty=0, random_state=0)
+    model = KolmogorovDescent(2, pmf_penalty=0, random_state=0)
     model.fit(Observations.from_wide(table, scale=(0, 1)))
     found = curves(plots.influence(model))
     expected = model.order().influence()["influence"]

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eventspace import KolmogorovModel, KolmogorovModelCV, Observations, metrics
+from eventspace import KolmogorovDescent, KolmogorovModelCV, Observations, metrics
 from eventspace.estimators import selection
 from eventspace.fitting import folds as held_out
 from eventspace.splits import EntryKFold, long_table
@@ -83,7 +83,7 @@ def test_errors_are_of_held_out_entries_in_the_unit_of_the_table(noisy, monkeypa
     )
     np.testing.assert_allclose(again.loc[rest.index], rest, atol=1e-6)
     assert len(again) == len(rest)
-    refit = KolmogorovModel(
+    refit = KolmogorovDescent(
         3, pmf_penalty=5, n_iter=model.n_iter, n_init=1, random_state=model.best_model_.random_state
     ).fit(fold.train)
     predicted = refit.predict((held.index.get_level_values(0), held.index.get_level_values(1)),
@@ -94,7 +94,7 @@ def test_errors_are_of_held_out_entries_in_the_unit_of_the_table(noisy, monkeypa
 def test_a_path_goes_on_from_the_stronger_penalty(noisy) -> None:
     model = searched(noisy, pmf_penalty=(100, 10), n_iter=3)
     assert model.path_.tolist() == [100, 10]
-    by_hand = KolmogorovModel(3, n_iter=3, n_init=1, warm_start=True,
+    by_hand = KolmogorovDescent(3, n_iter=3, n_init=1, warm_start=True,
                               random_state=model.best_model_.random_state)  # fmt: skip
     for penalty in model.path_:
         by_hand.set_params(pmf_penalty=penalty).fit(noisy)
@@ -122,7 +122,7 @@ def test_the_choice_predicts_better_than_the_default_model(noisy) -> None:
         metrics.rmse(test["rating"], model.fit(train).predict(test, unit="original"))
         for model in (
             KolmogorovModelCV((8, 16), cv=0.2, n_init=1, random_state=0),
-            KolmogorovModel(random_state=0),
+            KolmogorovDescent(random_state=0),
         )
     ]
     assert errors[0] < 0.97 * errors[1]
@@ -152,7 +152,7 @@ def test_it_is_the_best_model_in_every_way(noisy, tmp_path) -> None:
     np.testing.assert_array_equal(model.transform(noisy), best.transform(noisy))
     model.save(tmp_path / "m")
     loaded = KolmogorovModelCV.load(tmp_path / "m")
-    assert type(loaded) is KolmogorovModel
+    assert type(loaded) is KolmogorovDescent
     np.testing.assert_array_equal(loaded.predict(noisy), model.predict(noisy))
     new = pd.DataFrame({"user": ["zoe"] * 3, "item": [0, 1, 2], "rating": [5, 1, 3]})
     assert model.fold_in(new) is model
@@ -204,7 +204,7 @@ def test_weights_count_in_the_held_out_error(noisy) -> None:
     weight = np.random.default_rng(0).exponential(size=len(noisy))
     seen = Observations.of(noisy.assign(weight=weight))
     (fold,) = held_out.folds(seen, 0.3, np.random.RandomState(0))
-    model = KolmogorovModel(3, n_init=1, random_state=0)
+    model = KolmogorovDescent(3, n_init=1, random_state=0)
     p = model.fit(fold.train).fitted_.predict_positions(fold.users, fold.items)
     error = fold.error(p)
     held = pd.DataFrame({"user": seen.user_ids.values[fold.users],
@@ -266,7 +266,7 @@ def test_small_tables_are_searched_too() -> None:
     ],
 )
 def test_bad_settings_are_refused_before_any_fit(noisy, settings, message, monkeypatch) -> None:
-    monkeypatch.setattr(KolmogorovModel, "fit", None)
+    monkeypatch.setattr(KolmogorovDescent, "fit", None)
     with pytest.raises(ValueError, match=message):
         searched(noisy, **settings)
 
@@ -287,7 +287,7 @@ def test_an_interrupt_ends_the_search(noisy, monkeypatch) -> None:
 def test_grid_search_takes_our_folds_on_long_tables(noisy) -> None:
     wide = noisy.pivot(index="user", columns="item", values="rating")
     search = GridSearchCV(
-        KolmogorovModel(n_init=1, random_state=0),
+        KolmogorovDescent(n_init=1, random_state=0),
         {"pmf_penalty": [1e-3, 3.0, 1e3], "n_events": [4]},
         cv=EntryKFold(3, random_state=0),
         error_score="raise",

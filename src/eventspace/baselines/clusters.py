@@ -2,9 +2,9 @@
 
 An item is in one cluster: its indicator is one-hot, and p_ui is the user's number for that cluster.
 In K-means each of these numbers is free, and the mean of the user's ratings there. In the paper's
-special case, ``KolmogorovModel(indicators="one-hot")``, they are a PMF, so that they add up to one:
-another problem. Items to clusters, then the users' numbers, is Lloyd's algorithm, and the model's
-own descent.
+special case, ``KolmogorovDescent(indicators="one-hot")``, they are a PMF, so that they add up to
+one: another problem. Items to clusters, then the users' numbers, is Lloyd's algorithm, and the
+model's own descent.
 """
 
 from __future__ import annotations

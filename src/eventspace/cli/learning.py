@@ -13,9 +13,9 @@ from eventspace.cli import interrupts, options
 from eventspace.cli.mistakes import OPTIONS
 from eventspace.cli.terminal import say
 
-Kind = Literal["model", "posterior", "ensemble"]
+Kind = Literal["descent", "posterior", "ensemble"]
 CLASSES = {
-    "model": "KolmogorovModel",
+    "descent": "KolmogorovDescent",
     "posterior": "KolmogorovPosterior",
     "ensemble": "KolmogorovEnsemble",
 }
@@ -26,7 +26,7 @@ def fit(
     output: options.ModelOutput,
     kind: Annotated[
         Kind, typer.Option(help="One model to read, or an average that predicts better.")
-    ] = "model",
+    ] = "descent",
     events: Annotated[
         int | None,
         typer.Option(

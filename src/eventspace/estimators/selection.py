@@ -20,7 +20,7 @@ from eventspace._base.progress import bar
 from eventspace._base.types import Codes
 from eventspace.data.observations import Observations, to_learn_from
 from eventspace.estimators.base import Estimator, answered
-from eventspace.estimators.model import KolmogorovModel
+from eventspace.estimators.descent import KolmogorovDescent
 from eventspace.fitted import FittedModel
 from eventspace.fitted.fit import DescentFit
 from eventspace.fitting.descent import Descent
@@ -54,11 +54,11 @@ class KolmogorovModelCV(Estimator):
     pmf_penalty : float, sequence of them or "auto", default "auto"
         "auto": 640, 320, 160 and so on, until two in a row are no better than the best.
     pmf_prior : {"mean", "zero"} or both, default "mean"
-        As in :class:`KolmogorovModel`.
+        As in :class:`KolmogorovDescent`.
     indicators : {"free", "shared", "one-hot"}, default "free"
-        As in :class:`KolmogorovModel`.
+        As in :class:`KolmogorovDescent`.
     indicator_penalty : float or sequence of them, default (0.0, 0.2)
-        As in :class:`KolmogorovModel`.
+        As in :class:`KolmogorovDescent`.
     cv : int, float or "auto", default "auto"
         Folds of the observed entries, or the part of them that is held out once. "auto": five folds
         for tables of less than 3,000 entries, else a tenth. An entry is not held out if its user
@@ -67,7 +67,7 @@ class KolmogorovModelCV(Estimator):
     n_iter : int, default 10
         The most iterations at each penalty.
     indicator_solver, pmf_solver, tol, n_init, n_jobs, random_state, verbose
-        As in :class:`KolmogorovModel`; ``n_init`` is for the first fit of a path. "auto": where it
+        As in :class:`KolmogorovDescent`; ``n_init`` is for the first fit of a path. "auto": where it
         is ten, three more are tried at each penalty, and the descent with the least cost is kept.
 
     Attributes
@@ -75,8 +75,8 @@ class KolmogorovModelCV(Estimator):
     fitted_ : FittedModel
         The best model, refitted on everything. It answers all questions; whatever it knows is an
         attribute here as well. :meth:`save` writes it to a file that ``load`` reads as a
-        :class:`KolmogorovModel`.
-    best_model_ : KolmogorovModel
+        :class:`KolmogorovDescent`.
+    best_model_ : KolmogorovDescent
         The same as an estimator with the parameters chosen.
     best_params_ : dict
         The parameters chosen.
@@ -109,12 +109,12 @@ class KolmogorovModelCV(Estimator):
     rules = answered(FittedModel.rules)
     iter_rules = answered(FittedModel.iter_rules)
     report = answered(FittedModel.report)
-    load = KolmogorovModel.load
+    load = KolmogorovDescent.load
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the parameters on held-out entries of a table, and refit on all of it.
 
-        ``X`` is whatever :meth:`KolmogorovModel.fit` takes. ``y`` is ignored.
+        ``X`` is whatever :meth:`KolmogorovDescent.fit` takes. ``y`` is ignored.
         """
         events = _values("n_events", self.n_events, EVENTS)
         priors = _values("pmf_prior", self.pmf_prior)
@@ -156,7 +156,7 @@ class KolmogorovModelCV(Estimator):
         refitted = _refitted(settings, path, observations)
         relearn = partial(_sets, settings, path)
         settings = replace(settings, verbose=self.verbose)
-        self.best_model_ = KolmogorovModel.holding(FittedModel(refitted, settings, relearn))
+        self.best_model_ = KolmogorovDescent.holding(FittedModel(refitted, settings, relearn))
         return self
 
     def _candidate(self, seed: int, *chosen: Any) -> DescentSettings:
