@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from eventspace import KolmogorovDescent, KolmogorovModelCV, Observations
+from benchmarks.validated import ValidatedDescent
+from eventspace import KolmogorovDescent, Observations
 from eventspace.baselines import HypercubeModel
 from eventspace.identifiability import identifiability, match_events, stability
 from examples.mixing import (
@@ -28,7 +29,7 @@ def of_the_model(mixture: Mixture, model: KolmogorovDescent, seeds: range) -> di
     seen, reference = model.observations_, mixture.profiles.to_numpy() > 0.5
     truth = KolmogorovDescent.from_parts(mixture.proportions.to_numpy(), reference, seen)
     again = stability([from_random_starts(seen, n_types, seed) for seed in seeds])
-    chosen = KolmogorovModelCV(n_types, indicator_penalty=0.0, cv=0.1, random_state=0).fit(seen)
+    chosen = ValidatedDescent((n_types,), indicator_penalty=(0.0,), random_state=0).fit(seen)
     sums = weights_of(mixture.samples.to_numpy(), mixture.profiles.to_numpy()).sum(axis=1)
     penalty = float(chosen.best_params_["pmf_penalty"])
     return {
@@ -112,8 +113,7 @@ def in_the_reference(mixture: Mixture, model: KolmogorovDescent) -> list[dict[st
 def held_out_by_events(mixture: Mixture) -> dict[str, float]:
     """The RMSE of held-out entries for several numbers of events."""
     sizes = (2, 3, 4, 5, 6, 7, 8, 10, 12)
-    search = KolmogorovModelCV(
-        sizes, pmf_penalty=1.0, indicator_penalty=0.0, cv=0.1, n_init=3, n_iter=50, random_state=0
+    search = ValidatedDescent(
+        sizes, pmf_penalty=(1.0,), indicator_penalty=(0.0,), n_init=3, n_iter=50, random_state=0
     ).fit(mixture.observations())
-    errors = search.cv_results_["mean_rmse"].round(4).tolist()
-    return dict(zip(map(str, sizes), errors, strict=True))
+    return {str(n_events): round(error, 4) for (n_events, *_), error in search.errors_.items()}

@@ -21,7 +21,8 @@ from benchmarks.comparison import tuned, warm_up
 from benchmarks.data import Ratings
 from benchmarks.methods import Options, Ours, cornac, grid, ours, surprise
 from benchmarks.timing import table
-from eventspace import KolmogorovEnsemble, KolmogorovModelCV, KolmogorovPosterior, Observations
+from benchmarks.validated import ValidatedDescent
+from eventspace import KolmogorovEnsemble, KolmogorovPosterior, Observations
 from eventspace.baselines import (
     BiasModel,
     BinaryFactorization,
@@ -56,11 +57,11 @@ OTHERS: dict[str, Options] = {
     "NMF": grid(partial(surprise, "NMF"), n_factors=(15,), n_epochs=(50,), biased=(False,)),
 }  # fmt: skip
 AVERAGES: dict[str, Options] = {
-    "KM, KolmogorovModelCV": {"": ours(KolmogorovModelCV, n_events=(4, 8, 16))},
+    "KM, validated": {"": ours(ValidatedDescent)},
     "KM, ensemble": {"": ours(KolmogorovEnsemble)},
     POSTERIOR: {"": ours(KolmogorovPosterior)},
 }
-SINGLE = {"KM, five iterations", "KM, KolmogorovModelCV"}
+SINGLE = {"KM, five iterations", "KM, validated"}
 QUICKLY = ("MF", "MF, Cornac", "NMF")
 
 Predict = Callable[[Ratings], Any]
@@ -157,7 +158,7 @@ of Cornac's MF once, on u4's; NMF has its defaults. "Paper" is the method's row 
 back to stars, D = 16 for what has events, else the best entry: times 4 for MF and SVD++, which are
 5-fold means of another package there, times 5 for the rest (see above). What has events has
 {8 if len(splits) == 1 else EVENTS} (BMF 8),
-but for KolmogorovModelCV, which chooses among 4, 8 and 16, and the averages, which keep their
+but for the validated KM, which chooses among 4, 8 and 16, and the averages, which keep their
 defaults. These defaults were settled on tenths of training parts and on made tables, but over many
 rounds, between which test figures of u1 to u5 were seen ([decisions](decisions.md)).
 Seconds are those of a fit, and of the choice where the method makes one; "spread" is

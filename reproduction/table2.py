@@ -251,8 +251,8 @@ and its row "K-M" is {nearest(rows)}. BMF, whose table must be full, has biases
 in the place of what is missing, and is left out beyond D = {MOST_VERTICES}, where it takes minutes;
 bias: user and item, no events.
 
-KM in detail (not by `KolmogorovModelCV`, whose paths have more than five iterations). The penalty
-of PMFs goes down with each of the five iterations, by a factor that
+KM in detail (not down the paths of the validated KM below, which have more than five
+iterations). The penalty of PMFs goes down with each of the five iterations, by a factor that
 validation picks along with the last penalty (factor 1: the same throughout); then
 `indicator_penalty` 0.1 and 0.2 and the paper's prior, towards zero, are tried against what was
 found.

@@ -14,7 +14,6 @@ import pytest
 from eventspace import (
     KolmogorovDescent,
     KolmogorovEnsemble,
-    KolmogorovModelCV,
     KolmogorovPosterior,
     Observations,
 )
@@ -322,23 +321,6 @@ def test_rules_from_held_out_ratings(csv, ratings, tmp_path, run) -> None:
     assert stable["stability"].is_monotonic_decreasing
 
 
-def test_select(csv, ratings, tmp_path, run, capsys) -> None:
-    options = ["--events", "2,3", "--penalty", "4,1", "--indicator-penalty", "0", "--folds", "2"]
-    tried = frame(run("select", csv, "-o", tmp_path / "m", *options))
-    search = KolmogorovModelCV(
-        [2, 3], pmf_penalty=[4.0, 1.0], indicator_penalty=[0.0], cv=2, random_state=0
-    ).fit(ratings)
-    np.testing.assert_allclose(tried["rmse"], search.cv_results_["mean_rmse"])
-    np.testing.assert_array_equal(load(tmp_path / "m").codes, search.codes_)
-    found = json.loads(run("select", csv, "-o", tmp_path / "m", *options, "--json"))
-    assert found["best"]["rmse"] == pytest.approx(search.best_rmse_)
-    assert len(found["tried"]) == 4
-    assert list(found["best"]) == KEYS["best"].split()
-    assert list(found["tried"][0]) == KEYS["tried"].split()
-    done = in_process(["select", csv, "-o", tmp_path / "m", *options], capsys)
-    assert f"held-out RMSE {search.best_rmse_:.4f}" in done.err
-
-
 def test_attributes_are_for_a_posterior(csv, ratings, tmp_path, run) -> None:
     items = ratings["item"].unique()
     table = tmp_path / "attributes.csv"
@@ -400,8 +382,6 @@ KEYS = {
     "explain": "user item probability value population readable user_ratings item_ratings events "
     "rules",
     "info": "kind events samples users items observed weighted scale rmse rmse_original",
-    "best": "events indicator_penalty penalty rmse",
-    "tried": "events indicator_penalty penalty rmse std seconds",
 }
 
 

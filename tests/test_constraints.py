@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from eventspace import KolmogorovDescent, KolmogorovModelCV, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.baselines import HypercubeModel
 from eventspace.datasets.generators import planted
 from eventspace.identifiability import identifiability
@@ -88,8 +88,6 @@ def test_one_hot_sets_have_one_event_each_also_the_new_ones(mixture) -> None:
     new = pd.DataFrame({"user": model.user_ids_, "item": "new", "value": model.pmf_[:, 2]})
     model.fold_in(Observations.of(new, scale=(0, 1)))
     assert model.indicators_[-1].tolist() == [False, False, True, False, False]
-    chosen = KolmogorovModelCV((2, 4), indicators="one-hot", random_state=0).fit(table)
-    assert (chosen.indicators_.sum(axis=1) == 1).all()
 
 
 def test_given_indicators_are_kept_and_the_pmfs_recovered(mixture, tmp_path) -> None:

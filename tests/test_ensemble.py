@@ -12,7 +12,7 @@ from eventspace import KolmogorovDescent, KolmogorovEnsemble, Observations
 from eventspace._base.codes import pack
 from eventspace.engines.cpu import CPU
 from eventspace.fitting.descent import Descent, descend
-from eventspace.fitting.folds import folds
+from eventspace.fitting.folds import held_out
 from eventspace.fitting.half_steps import HalfSteps
 from eventspace.fitting.restarts import PENALTIES, TRIAL_MODELS, Restarts, Trial, path_to
 from eventspace.indicators import Local
@@ -50,7 +50,8 @@ def test_it_predicts_better_than_its_models_and_about_as_well_as_it_says(ensembl
 
 
 def test_penalties_are_those_that_predict_a_held_out_tenth_best(noisy, ensemble) -> None:
-    fold = folds(noisy[0], 0.1, np.random.RandomState(0))[0]
+    fold = held_out(noisy[0], 0.1, np.random.RandomState(0))
+    assert fold is not None
     pairs = [
         ids.values[at]
         for ids, at in zip(
@@ -134,7 +135,8 @@ def test_noise_is_that_of_an_observation_of_weight_one() -> None:
 
 
 def test_a_trial_tells_noise_from_the_spread_of_the_models(noisy) -> None:
-    fold = folds(noisy[0], 0.1, np.random.RandomState(0))[0]
+    fold = held_out(noisy[0], 0.1, np.random.RandomState(0))
+    assert fold is not None
     restarts = Restarts(n_events=8, n_iter=2, engine=CPU(), show=False)
     trial = restarts.best(fold, 3.0, [0.1], seed=5)
     assert trial[:2] == (3.0, 0.1)

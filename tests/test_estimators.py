@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
 
-from eventspace import KolmogorovDescent, KolmogorovEnsemble, KolmogorovModelCV, load
+from eventspace import KolmogorovDescent, KolmogorovEnsemble, load
 from eventspace.baselines import BiasModel
 from eventspace.data.frames import COLUMNS, data_frame
 from eventspace.data.ids import Ids
@@ -74,20 +73,6 @@ def test_estimators_that_share_a_model_do_not_disturb_each_other(model, table) -
     with ThreadPoolExecutor(2) as pool:
         for k, found in enumerate(pool.map(lambda n: twins[n % 2].transform(table), range(40))):
             assert_array_equal(found, expected[k % 2])
-
-
-def test_the_best_model_of_a_search_is_the_one_that_answers(table) -> None:
-    search = KolmogorovModelCV(3, pmf_penalty=(10.0, 1.0), cv=0.2, random_state=0).fit(table)
-    assert search.best_model_ is search.best_model_
-    new = ([100], [0], [1.0])
-    search.best_model_.fold_in(new)
-    assert search.observations_.n_users == 41
-    assert search.fold_in(([101], [0], [1.0])).best_model_.observations_.n_users == 42
-    again = pickle.loads(pickle.dumps(search))
-    assert_array_equal(again.predict(), search.predict())
-    assert search.rules(top=3, restarts=1) is not None
-    with pytest.raises(AttributeError):
-        _ = KolmogorovModelCV().best_model_
 
 
 def test_a_fold_in_gives_a_new_model_and_leaves_the_old(model) -> None:

@@ -21,7 +21,6 @@ def test_public_names() -> None:
     assert eventspace.__all__ == [
         "KolmogorovDescent",
         "KolmogorovEnsemble",
-        "KolmogorovModelCV",
         "KolmogorovPosterior",
         "Observations",
         "UserError",

@@ -12,13 +12,11 @@ if TYPE_CHECKING:
     from eventspace.estimators.descent import KolmogorovDescent
     from eventspace.estimators.ensemble import KolmogorovEnsemble
     from eventspace.estimators.posterior import KolmogorovPosterior
-    from eventspace.estimators.selection import KolmogorovModelCV
     from eventspace.fitted import load
 
 __all__ = [
     "KolmogorovDescent",
     "KolmogorovEnsemble",
-    "KolmogorovModelCV",
     "KolmogorovPosterior",
     "Observations",
     "UserError",
@@ -30,7 +28,6 @@ __all__ = [
 _ROOMS = {
     "KolmogorovDescent": "eventspace.estimators.descent",
     "KolmogorovEnsemble": "eventspace.estimators.ensemble",
-    "KolmogorovModelCV": "eventspace.estimators.selection",
     "KolmogorovPosterior": "eventspace.estimators.posterior",
     "Observations": "eventspace.data.observations",
     "UserError": "eventspace._base.errors",

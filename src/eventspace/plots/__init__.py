@@ -5,7 +5,7 @@ It gives the axes back, so that titles, limits and the rest are changed as in an
 
 from __future__ import annotations
 
-from eventspace.plots.curves import calibration, descent, selection_curve
+from eventspace.plots.curves import calibration, descent
 from eventspace.plots.maps import indicators, pmfs
 from eventspace.plots.order import hasse, influence
 
@@ -16,5 +16,4 @@ __all__ = [
     "indicators",
     "influence",
     "pmfs",
-    "selection_curve",
 ]
