@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from benchmarks import data
 from benchmarks.timing import interleaved, median, publish, save, table, timed
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace._base.codes import unpack
 from eventspace.engines.gram import normal_equations
 from eventspace.fitting.descent import random_start
@@ -38,9 +38,9 @@ REPEATS = 5
 PARTS = ("sums of items, ms", "indicators", "sums of users", "PMFs")
 
 
-def kolmogorov(observations: Observations, rank: int, threads: int) -> KolmogorovModel:
+def kolmogorov(observations: Observations, rank: int, threads: int) -> KolmogorovDescent:
     """Five iterations, none less."""
-    return KolmogorovModel(
+    return KolmogorovDescent(
         rank, pmf_penalty=PENALTY[rank], n_iter=5, tol=0.0, n_init=1, random_state=0, n_jobs=threads
     ).fit(observations)
 
@@ -69,7 +69,7 @@ def against_peers() -> list[dict[str, Any]]:
             spent = interleaved(fits, REPEATS)
             for contender, fit in fits.items():
                 model = fit()
-                if isinstance(model, KolmogorovModel):
+                if isinstance(model, KolmogorovDescent):
                     pairs = (test.users, test.items)
                     predicted = model.predict(pairs, unit="original", unknown="population")
                 else:

@@ -19,7 +19,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.data import Ratings
-from eventspace import KolmogorovEnsemble, KolmogorovModelCV, KolmogorovPosterior, Observations
+from benchmarks.validated import ValidatedDescent
+from eventspace import KolmogorovEnsemble, KolmogorovPosterior, Observations
 
 Floats = NDArray[np.float64]
 Predict = Callable[[Ratings], Floats]
@@ -27,7 +28,7 @@ Method = Callable[[Ratings], Predict]
 Options = Mapping[str, Method]  # a method with these options or those, by what they are called
 
 SVDPP = "Surprise SVD++, tuned"
-SINGLE, POSTERIOR = "eventspace, KolmogorovModelCV", "eventspace, posterior"
+SINGLE, POSTERIOR = "eventspace, validated descent", "eventspace, posterior"
 
 
 def bias(train: Ratings, damping: float = 5.0) -> Predict:
@@ -189,7 +190,7 @@ PEERS = {
     "LensKit BiasedMF": grid(lenskit, rank=(24,)),
 }  # fmt: skip
 OURS: dict[str, Options] = {
-    SINGLE: {"": ours(KolmogorovModelCV)},
+    SINGLE: {"": ours(ValidatedDescent)},
     "eventspace, ensemble": {"": ours(KolmogorovEnsemble)},
     POSTERIOR: {"": ours(KolmogorovPosterior)},
 }

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks import data
 from benchmarks.timing import interleaved, median, publish, save, table
-from eventspace import KolmogorovModel, KolmogorovPosterior, Observations
+from eventspace import KolmogorovDescent, KolmogorovPosterior, Observations
 from eventspace.data.ids import Ids
 from eventspace.data.invariants import check_entries, check_ids
 from eventspace.fitted import load
@@ -28,7 +28,7 @@ MILLIONS = 20
 A_USER, ITEMS = 100, 20_000
 
 
-def generated() -> KolmogorovModel:
+def generated() -> KolmogorovDescent:
     """A model of many ratings; its PMFs are drawn, as nothing here depends on how they were."""
     rng = np.random.default_rng(0)
     n_users = MILLIONS * 1_000_000 // A_USER
@@ -37,7 +37,7 @@ def generated() -> KolmogorovModel:
     items = np.tile(np.arange(A_USER) * block, n_users) + rng.integers(0, block, len(users))
     seen = Observations.of((users, items, rng.integers(1, 6, len(users))))
     pmf = rng.dirichlet(np.ones(16), seen.n_users)
-    return KolmogorovModel.from_parts(pmf, rng.random((seen.n_items, 16)) < 0.5, seen)
+    return KolmogorovDescent.from_parts(pmf, rng.random((seen.n_items, 16)) < 0.5, seen)
 
 
 def models() -> dict[str, Callable[[], Any]]:
@@ -45,8 +45,8 @@ def models() -> dict[str, Callable[[], Any]]:
     movielens = data.movielens_1m()
     posterior = KolmogorovPosterior(n_warmup=2, n_draws=16, random_state=0)
     return {
-        "u1, 8 events": lambda: KolmogorovModel(8, random_state=0).fit(tuple(train)),
-        "ML-1M, 16 events": lambda: KolmogorovModel(16, n_iter=3).fit(tuple(movielens)),
+        "u1, 8 events": lambda: KolmogorovDescent(8, random_state=0).fit(tuple(train)),
+        "ML-1M, 16 events": lambda: KolmogorovDescent(16, n_iter=3).fit(tuple(movielens)),
         "u1, posterior of 3,072 events": lambda: posterior.fit(tuple(train)),
         f"{MILLIONS} M generated ratings, 16 events": generated,
     }

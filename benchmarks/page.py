@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import median, publish, save, table, timed
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.datasets import movielens_small
 
 VIEWS = ("events", "lattice", "lattice/0", "rules", "items", "item/0", "user/0", "fit")
@@ -36,7 +36,7 @@ SEARCH = """() => {
 }"""
 
 
-def made(n_items: int, n_users: int, share: float | None) -> KolmogorovModel:
+def made(n_items: int, n_users: int, share: float | None) -> KolmogorovDescent:
     """A model of 16 random events; each entry rated with a chance, or few items by most (None)."""
     rng = np.random.default_rng(0)
     pmf = rng.dirichlet(np.full(16, 0.3), n_users)
@@ -52,7 +52,7 @@ def made(n_items: int, n_users: int, share: float | None) -> KolmogorovModel:
     values = np.einsum("kd,kd->k", pmf[users], psi[items])
     names = np.array([f"Item number {i:06d}, a title" for i in range(n_items)], dtype=object)
     seen = Observations.of((users, names[items], values), scale=(0, 1))
-    return KolmogorovModel.from_parts(pmf[seen.user_ids.values], psi, seen)
+    return KolmogorovDescent.from_parts(pmf[seen.user_ids.values], psi, seen)
 
 
 def in_browser(file: Path) -> dict[str, float]:
@@ -83,8 +83,10 @@ def in_browser(file: Path) -> dict[str, float]:
 def main() -> None:
     """Print and publish the table."""
     ratings = movielens_small().table
-    models: dict[str, Callable[[], KolmogorovModel]] = {
-        "MovieLens small": lambda: KolmogorovModel(16, pmf_penalty=60, random_state=0).fit(ratings),
+    models: dict[str, Callable[[], KolmogorovDescent]] = {
+        "MovieLens small": lambda: KolmogorovDescent(16, pmf_penalty=60, random_state=0).fit(
+            ratings
+        ),
         "100,000 items, few of them well known": lambda: made(100_000, 5_000, None),
         "100,000 items, half of all entries": lambda: made(100_000, 60, 0.5),
     }

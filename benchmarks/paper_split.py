@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks import data
 from benchmarks.timing import publish, save, table
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 
 PAPER = {4: 0.199, 8: 0.2013, 16: 0.1900}
 PENALTIES = (3.0, 10.0, 30.0, 60.0, 100.0)
@@ -22,7 +22,7 @@ def nrmse(
     train: data.Ratings, test: data.Ratings, n_events: int, penalty: float, seed: int
 ) -> float:
     observations = Observations.of(tuple(train), scale=(0, 5))
-    model = KolmogorovModel(
+    model = KolmogorovDescent(
         n_events, pmf_penalty=penalty, n_iter=5, tol=0.0, n_init=1, random_state=seed
     ).fit(observations)
     p = model.predict((test.users, test.items), unknown="population")

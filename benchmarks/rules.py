@@ -26,7 +26,7 @@ from mlxtend.frequent_patterns import apriori, association_rules, fpgrowth
 
 from benchmarks import data
 from benchmarks.timing import interleaved, median, publish, save, table, timed
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 
 N_EVENTS, PENALTY = 16, 60.0  # chosen on validation data: benchmarks/paper_split.py
 LIKE = 4
@@ -51,8 +51,8 @@ Calls = dict[str, Callable[[], int]]  # each gives the number of rules (the fit,
 def ours(ratings: data.Ratings) -> Calls:
     observations = Observations.of(tuple(ratings), scale=(1, 5))
 
-    def fit() -> KolmogorovModel:
-        return KolmogorovModel(N_EVENTS, pmf_penalty=PENALTY, random_state=0).fit(observations)
+    def fit() -> KolmogorovDescent:
+        return KolmogorovDescent(N_EVENTS, pmf_penalty=PENALTY, random_state=0).fit(observations)
 
     model = fit()
 

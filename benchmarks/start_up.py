@@ -20,15 +20,15 @@ from benchmarks.timing import median, publish, save, table, timed
 
 FIT = """
 import numpy as np
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 rng = np.random.default_rng(0)
 table = np.where(rng.random((200, 100)) < 0.3, rng.random((200, 100)), np.nan)
-KolmogorovModel({n_events}, random_state=0).fit(table).predict()
+KolmogorovDescent({n_events}, random_state=0).fit(table).predict()
 """
 DEMO = """
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace.datasets import movielens_small
-KolmogorovModel(16, random_state=0).fit(movielens_small()).save({path!r})
+KolmogorovDescent(16, random_state=0).fit(movielens_small()).save({path!r})
 """
 PYTHON, COMMAND = [sys.executable, "-c"], [sys.executable, "-m", "eventspace"]
 

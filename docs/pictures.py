@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from docs.fill import IMAGES
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace.plots.axes import COLOURS
 
 EMPTY, INK, QUIET = "#F1F1F1", "#222222", "#777777"
@@ -38,13 +38,13 @@ STARS = pd.DataFrame(  # the table of the README
 def main() -> None:
     """Draw them all."""
     mpl.rcParams.update({"svg.hashsalt": "eventspace", "font.size": 11, "text.color": INK})
-    model = KolmogorovModel(n_events=3, pmf_penalty=0.1, random_state=0).fit(STARS)
+    model = KolmogorovDescent(n_events=3, pmf_penalty=0.1, random_state=0).fit(STARS)
     for picture in (overview, strips, inclusion, query):
         _save(picture.__name__, picture(model))
     _save("average", average())
 
 
-def overview(model: KolmogorovModel) -> Figure:
+def overview(model: KolmogorovDescent) -> Figure:
     """From a table with holes to distributions and sets."""
     figure, (table, users, items) = plt.subplots(
         1, 3, figsize=(11, 3.7), width_ratios=[1.15, 1.25, 1], layout="constrained"
@@ -81,7 +81,7 @@ def overview(model: KolmogorovModel) -> Figure:
     return figure
 
 
-def strips(model: KolmogorovModel) -> Figure:
+def strips(model: KolmogorovDescent) -> Figure:
     """The strip of two users, and where on it each film comes true."""
     figure, axes = plt.subplots(1, 2, figsize=(11, 3.9), layout="constrained")
     for ax, user in zip(axes, ("bob", "cat"), strict=True):
@@ -101,7 +101,7 @@ def strips(model: KolmogorovModel) -> Figure:
     return figure
 
 
-def inclusion(model: KolmogorovModel) -> Figure:
+def inclusion(model: KolmogorovDescent) -> Figure:
     """Fargo lies inside Heat on everybody's strip; Alien does not."""
     figure, axes = plt.subplots(1, 2, figsize=(11, 3.4), layout="constrained")
     cases = (
@@ -121,7 +121,7 @@ def inclusion(model: KolmogorovModel) -> Figure:
     return figure
 
 
-def query(model: KolmogorovModel) -> Figure:
+def query(model: KolmogorovDescent) -> Figure:
     """Boolean expressions are sets as well."""
     figure, ax = plt.subplots(figsize=(7.5, 2.9), layout="constrained")
     pmf = model.pmf_[STARS.index.get_loc("bob")]

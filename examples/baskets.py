@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from eventspace import KolmogorovEnsemble, KolmogorovModel
+from eventspace import KolmogorovDescent, KolmogorovEnsemble
 from eventspace.datasets.groceries import groceries
 from examples.compare import Floats
 
@@ -76,10 +76,10 @@ def measure_baskets(seed: int) -> dict[str, Any]:
     wide = baskets()
     half = np.random.default_rng(seed).random(len(wide)) < 0.5
     train, test = wide[half], wide[~half]
-    single = KolmogorovModel(N_EVENTS, random_state=seed).fit(train)
+    single = KolmogorovDescent(N_EVENTS, random_state=seed).fit(train)
     ensemble = KolmogorovEnsemble(n_models=4, random_state=seed).fit(train)
     positive = train.where(train > 0).dropna(how="all")
-    blind = KolmogorovModel(8, random_state=seed).fit(positive)
+    blind = KolmogorovDescent(8, random_state=seed).fit(positive)
     proved = single.rules(top=N_RULES, like=1.0)
     counted = association_rules(train)
     kinds = {
@@ -93,6 +93,6 @@ def measure_baskets(seed: int) -> dict[str, Any]:
         "said": {name: float(rules["confidence"].mean()) for name, rules in kinds.items()},
         "rules": {name: evidence(test, rules) for name, rules in kinds.items()},
         "completion": completion(
-            train, test, {"KolmogorovModel": single, "KolmogorovEnsemble": ensemble}, seed
+            train, test, {"KolmogorovDescent": single, "KolmogorovEnsemble": ensemble}, seed
         ),
     }

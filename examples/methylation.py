@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.timing import table
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace.identifiability import match_events
 from examples.mixing import (
     Floats,
@@ -41,7 +41,7 @@ SEEDS = range(5)
 MEANS = "everyone the true mean"
 LINEAGES = {"myeloid": ["Mono", "Neutro", "Eosino"], "lymphoid": ["B", "NK", "CD4T", "CD8T"]}
 TWO = "Whole blood, two lineages"
-OURS, LOOSENED = "KolmogorovModel", "KolmogorovModel, then loosened"
+OURS, LOOSENED = "KolmogorovDescent", "KolmogorovDescent, then loosened"
 GIVEN, SCALED = "HypercubeModel, given the reference", "NMF, profiles scaled first"
 SHOWN = ("NNLS", OURS, LOOSENED, SCALED)
 PICTURED = (SIMULATED, SPREAD, LIKE_BLOOD, TISSUES, TWO)
@@ -85,7 +85,7 @@ def pictured(mixture: Mixture, estimates: dict[str, Floats]) -> dict[str, list[s
     return {"types": mixture.types, "true": rows(mixture.proportions.to_numpy()[kept]), **shown}
 
 
-def estimated(mixture: Mixture, seed: int) -> tuple[dict[str, Floats], KolmogorovModel]:
+def estimated(mixture: Mixture, seed: int) -> tuple[dict[str, Floats], KolmogorovDescent]:
     """Proportions by every method, the blind ones matched; and the blind Kolmogorov model."""
     truth = mixture.proportions.to_numpy()
     unnamed, model = blind(mixture, truth.shape[1], seed)
@@ -109,7 +109,7 @@ def rows(values: Floats) -> list[str]:
     return [" ".join(f"{value:.3f}" for value in row) for row in values]
 
 
-def mapped(mixture: Mixture, model: KolmogorovModel) -> dict[str, Any]:
+def mapped(mixture: Mixture, model: KolmogorovDescent) -> dict[str, Any]:
     """The reference and the sets, the events in the order that agrees best with it."""
     reference = mixture.profiles.to_numpy()
     order = match_events(reference > 0.5, model.indicators_)

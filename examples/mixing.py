@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, nnls
 from sklearn.decomposition import NMF
 
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.baselines import BinaryFactorization, HypercubeModel
 
 Floats = NDArray[np.float64]
@@ -61,13 +61,13 @@ def with_reference(mixture: Mixture) -> dict[str, Floats]:
     seen, profiles = mixture.observations(), mixture.profiles
     samples, n_types = mixture.samples.to_numpy(), profiles.shape[1]
     numbers = HypercubeModel(n_types, pmf_penalty=0.0, n_iter=ITERATIONS)
-    sets = KolmogorovModel(n_types, pmf_penalty=0.0, n_iter=ITERATIONS)
+    sets = KolmogorovDescent(n_types, pmf_penalty=0.0, n_iter=ITERATIONS)
     rounded = profiles.round()
     return {
         "NNLS": nonnegative(samples, profiles.to_numpy()),
         "HypercubeModel, given the reference": numbers.fit(seen, indicators=profiles).pmf_,
         "NNLS, reference rounded": nonnegative(samples, rounded.to_numpy()),
-        "KolmogorovModel, given the rounded reference": sets.fit(seen, indicators=rounded).pmf_,
+        "KolmogorovDescent, given the rounded reference": sets.fit(seen, indicators=rounded).pmf_,
     }
 
 
@@ -79,19 +79,19 @@ def least(*fits: Any) -> Any:
     return min(fits, key=lambda fit: float(fit.history_[-1]))
 
 
-def from_vertices(seen: Observations, found: BinaryFactorization) -> KolmogorovModel:
+def from_vertices(seen: Observations, found: BinaryFactorization) -> KolmogorovDescent:
     """A descent from what BMF finds."""
-    model = KolmogorovModel.from_parts(found.pmf_, found.indicators_, seen)
+    model = KolmogorovDescent.from_parts(found.pmf_, found.indicators_, seen)
     model.set_params(warm_start=True, n_iter=ITERATIONS, random_state=0)
     return model.fit(seen)
 
 
-def from_random_starts(seen: Observations, n_types: int, seed: int) -> KolmogorovModel:
+def from_random_starts(seen: Observations, n_types: int, seed: int) -> KolmogorovDescent:
     """The model of least cost among descents from random starts."""
-    return KolmogorovModel(n_types, n_init=STARTS, n_iter=ITERATIONS, random_state=seed).fit(seen)
+    return KolmogorovDescent(n_types, n_init=STARTS, n_iter=ITERATIONS, random_state=seed).fit(seen)
 
 
-def loosened(model: KolmogorovModel, pmf_penalty: float = 1.0) -> HypercubeModel:
+def loosened(model: KolmogorovDescent, pmf_penalty: float = 1.0) -> HypercubeModel:
     """The descent goes on from a model, its sets now numbers from 0 to 1."""
     start = (model.pmf_, model.indicators_)
     further = HypercubeModel(model.n_events, init=start, pmf_penalty=pmf_penalty, n_iter=ITERATIONS)
@@ -118,7 +118,7 @@ def factorised(samples: Floats, vertices: BinaryFactorization, seed: int) -> tup
     return final.fit_transform(samples, **start), final.components_.T
 
 
-def blind(mixture: Mixture, n_types: int, seed: int) -> tuple[dict[str, Floats], KolmogorovModel]:
+def blind(mixture: Mixture, n_types: int, seed: int) -> tuple[dict[str, Floats], KolmogorovDescent]:
     """Proportions by each blind method, the events in its own order; and the Kolmogorov model.
 
     Of the descents from random starts and the one from BMF's vertices, that of least cost counts,
@@ -133,9 +133,9 @@ def blind(mixture: Mixture, n_types: int, seed: int) -> tuple[dict[str, Floats],
     further = HypercubeModel(n_types, init=start, n_iter=ITERATIONS)
     weights, profiles = factorised(mixture.samples.to_numpy(), vertices, seed)
     return {
-        "KolmogorovModel, random starts only": random.pmf_,
-        "KolmogorovModel": model.pmf_,
-        "KolmogorovModel, then loosened": loosened(model).pmf_,
+        "KolmogorovDescent, random starts only": random.pmf_,
+        "KolmogorovDescent": model.pmf_,
+        "KolmogorovDescent, then loosened": loosened(model).pmf_,
         "HypercubeModel (NNM)": least(hypercube.fit(seen), further.fit(seen)).pmf_,
         "BinaryFactorization (BMF)": vertices.pmf_,
         "NMF, rows normalised": normalised(weights),

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from eventspace import KolmogorovModel, KolmogorovModelCV, Observations
+from benchmarks.validated import ValidatedDescent
+from eventspace import KolmogorovDescent, Observations
 from eventspace.baselines import HypercubeModel
 from eventspace.identifiability import identifiability, match_events, stability
 from examples.mixing import (
@@ -22,13 +23,13 @@ from examples.mixing import (
 )
 
 
-def of_the_model(mixture: Mixture, model: KolmogorovModel, seeds: range) -> dict[str, Any]:
+def of_the_model(mixture: Mixture, model: KolmogorovDescent, seeds: range) -> dict[str, Any]:
     """What is unique, what comes back, which penalty held-out entries want, which rules hold."""
     n_types = len(mixture.types)
     seen, reference = model.observations_, mixture.profiles.to_numpy() > 0.5
-    truth = KolmogorovModel.from_parts(mixture.proportions.to_numpy(), reference, seen)
+    truth = KolmogorovDescent.from_parts(mixture.proportions.to_numpy(), reference, seen)
     again = stability([from_random_starts(seen, n_types, seed) for seed in seeds])
-    chosen = KolmogorovModelCV(n_types, indicator_penalty=0.0, cv=0.1, random_state=0).fit(seen)
+    chosen = ValidatedDescent((n_types,), indicator_penalty=(0.0,), random_state=0).fit(seen)
     sums = weights_of(mixture.samples.to_numpy(), mixture.profiles.to_numpy()).sum(axis=1)
     penalty = float(chosen.best_params_["pmf_penalty"])
     return {
@@ -49,7 +50,7 @@ def of_the_model(mixture: Mixture, model: KolmogorovModel, seeds: range) -> dict
     }
 
 
-def found_bits(mixture: Mixture, model: KolmogorovModel) -> NDArray[np.bool_]:
+def found_bits(mixture: Mixture, model: KolmogorovDescent) -> NDArray[np.bool_]:
     """Sites x types: whether the matched event has the rounded reference's bit."""
     reference = mixture.profiles.to_numpy() > 0.5
     order = match_events(reference, model.indicators_)
@@ -67,13 +68,13 @@ def apart(profiles: pd.DataFrame) -> dict[str, float]:
     return distance
 
 
-def off(mixture: Mixture, model: KolmogorovModel, penalty: float) -> float:
+def off(mixture: Mixture, model: KolmogorovDescent, penalty: float) -> float:
     """The error of the loosened model, had the penalty been another."""
     estimate = matched(loosened(model, penalty).pmf_, mixture.proportions.to_numpy())
     return round(scored(mixture, {"": estimate})[""]["rmse"], 5)
 
 
-def borne_out(mixture: Mixture, model: KolmogorovModel) -> dict[str, float]:
+def borne_out(mixture: Mixture, model: KolmogorovDescent) -> dict[str, float]:
     """How many of the proved rules hold in the rounded reference, and of all pairs of sites."""
     bits = mixture.profiles.to_numpy() > 0.5
     holds = np.asarray((bits[:, None] <= bits[None]).all(axis=2))
@@ -90,7 +91,7 @@ def borne_out(mixture: Mixture, model: KolmogorovModel) -> dict[str, float]:
     }
 
 
-def in_the_reference(mixture: Mixture, model: KolmogorovModel) -> list[dict[str, str]]:
+def in_the_reference(mixture: Mixture, model: KolmogorovDescent) -> list[dict[str, str]]:
     """The first rules, with the cell types in which the reference is methylated."""
     on = mixture.profiles > 0.5
     found = []
@@ -112,8 +113,7 @@ def in_the_reference(mixture: Mixture, model: KolmogorovModel) -> list[dict[str,
 def held_out_by_events(mixture: Mixture) -> dict[str, float]:
     """The RMSE of held-out entries for several numbers of events."""
     sizes = (2, 3, 4, 5, 6, 7, 8, 10, 12)
-    search = KolmogorovModelCV(
-        sizes, pmf_penalty=1.0, indicator_penalty=0.0, cv=0.1, n_init=3, n_iter=50, random_state=0
+    search = ValidatedDescent(
+        sizes, pmf_penalty=(1.0,), indicator_penalty=(0.0,), n_init=3, n_iter=50, random_state=0
     ).fit(mixture.observations())
-    errors = search.cv_results_["mean_rmse"].round(4).tolist()
-    return dict(zip(map(str, sizes), errors, strict=True))
+    return {str(n_events): round(error, 4) for (n_events, *_), error in search.errors_.items()}

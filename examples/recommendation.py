@@ -13,7 +13,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import NearestNeighbors
 
 from benchmarks.timing import table
-from eventspace import KolmogorovModel, KolmogorovModelCV, KolmogorovPosterior, Observations
+from benchmarks.validated import ValidatedDescent
+from eventspace import KolmogorovDescent, KolmogorovPosterior, Observations
 from eventspace.baselines import BiasModel
 from eventspace.datasets import Dataset, movielens_100k
 from eventspace.metrics import coverage, mae, ndcg_at, precision_at, recall_at, rmse
@@ -125,14 +126,12 @@ def from_all_films(films: Films, p: Floats) -> float:
 def measure() -> dict[str, Any]:
     """Fit, predict, recommend and explain."""
     films = Films()
-    single = KolmogorovModelCV(
-        EVENTS, indicator_penalty=0.2, random_state=SEED
-    ).fit(films.observations)  # fmt: skip
+    single = ValidatedDescent((EVENTS,), indicator_penalty=(0.2,), random_state=SEED)
     posterior = KolmogorovPosterior(n_chains=4, random_state=SEED).fit(films.observations)
     few = posterior.to_model(EVENTS)
     models = {
         "BiasModel": BiasModel().fit(films.observations),
-        "KolmogorovModelCV": single,
+        "KolmogorovDescent, validated": single.fit(films.observations),
         "KolmogorovPosterior, 4 chains": posterior,
         f"its to_model({EVENTS})": few,
     }
@@ -165,7 +164,7 @@ def measure() -> dict[str, Any]:
     }
 
 
-def _read(model: KolmogorovModel, films: Films) -> dict[str, Any]:
+def _read(model: KolmogorovDescent, films: Films) -> dict[str, Any]:
     """What there is to read: events, rules with held-out evidence, one recommendation."""
     events: Any = model.events(films.genres)
     rules: Any = model.rules(films.test, top=200, min_evidence=WELL_RATED, like=LIKE)
@@ -242,7 +241,7 @@ def verdict(figures: dict[str, Any]) -> str:
     peer = min((name for name in error if "scikit" in name), key=error.__getitem__)
     ranked = figures["from all films"]
     likely, best = ranked["the likeliest to be liked"], max(ranked, key=ranked.__getitem__)
-    single = "KolmogorovModelCV"
+    single = "KolmogorovDescent, validated"
     return (
         f"**Ratings are predicted well**: RMSE {error[posterior]:.3f} stars. Biases have "
         f"{error['BiasModel']:.3f}, and the better of two quick peers, {peer}, {error[peer]:.3f}; "

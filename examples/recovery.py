@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.timing import table
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace.datasets.generators import planted
 from eventspace.identifiability import identifiability, match_events, stability
 
@@ -27,7 +27,7 @@ def recovery(n_events: int, per_item: int, seed: int) -> dict[str, Any]:
     made = planted(N_USERS, N_ITEMS, n_events, noise=NOISE, per_item=per_item, random_state=seed)
     settings: dict[str, Any] = {"pmf_penalty": PENALTY, "n_init": 10, "n_iter": 100}
     fits = [
-        KolmogorovModel(n_events, **settings, random_state=k).fit(made) for k in range(RESTARTS)
+        KolmogorovDescent(n_events, **settings, random_state=k).fit(made) for k in range(RESTARTS)
     ]
     model = fits[0]
     bits = made.truth["indicators"].loc[model.item_ids_].to_numpy() > 0
@@ -35,7 +35,7 @@ def recovery(n_events: int, per_item: int, seed: int) -> dict[str, Any]:
     order = match_events(bits, model.indicators_)
     same = bits == model.indicators_[:, order]
     again = stability(fits)
-    given = KolmogorovModel(n_events, pmf_penalty=PENALTY, n_iter=100)
+    given = KolmogorovDescent(n_events, pmf_penalty=PENALTY, n_iter=100)
     given.fit(made, indicators=made.truth["indicators"])
     return {
         "n_events": n_events,

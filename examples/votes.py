@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from eventspace import KolmogorovEnsemble, KolmogorovModelCV, KolmogorovPosterior
+from benchmarks.validated import ValidatedDescent
+from eventspace import KolmogorovEnsemble, KolmogorovPosterior
 from eventspace.datasets import Dataset
 from eventspace.datasets.votes import house_votes_84, senate_109
 from eventspace.metrics import brier_score
@@ -96,14 +97,14 @@ def tools(data: Dataset) -> dict[str, Tool]:
     def best_ideal(*dims: int) -> Tool:
         return compare.best_of((ideal_points(n, p) for n in dims for p in PENALTIES), log_loss)
 
-    single = KolmogorovModelCV((4, 8, 16), indicator_penalty=0.0, cv=0.1, random_state=0)
+    single = ValidatedDescent(indicator_penalty=(0.0,), random_state=0)
     posteriors = (compare.estimator(KolmogorovPosterior(n, **CHAINS)) for n in (8, 16))
     return {
         "the party's share of yeas": party_share(data),
         "principal components": compare.factors(log_loss),
         "ideal points, one dimension": best_ideal(1),
         "ideal points, up to three": best_ideal(1, 2, 3),
-        "KolmogorovModelCV": compare.estimator(single),
+        "KolmogorovDescent, validated": compare.estimator(single),
         "KolmogorovEnsemble": compare.estimator(KolmogorovEnsemble(random_state=0)),
         "KolmogorovPosterior": compare.best_of(posteriors, log_loss),
     }

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from eventspace import KolmogorovEnsemble, KolmogorovModelCV, KolmogorovPosterior
+from benchmarks.validated import ValidatedDescent
+from eventspace import KolmogorovEnsemble, KolmogorovPosterior
 from eventspace.datasets.wireless import intel_lab, rutgers_orbit
 from eventspace.metrics import mae, rmse
 from examples import compare
@@ -161,12 +162,12 @@ def posterior(links: Links, *, positions: bool = False) -> Tool:
 
 def tools(links: Links) -> dict[str, Tool]:
     """All that are compared; those that complete a table see every link from both its ends."""
-    single = KolmogorovModelCV((8, 16), indicator_penalty=0.0, cv=0.1, random_state=0)
+    single = ValidatedDescent((8, 16), indicator_penalty=(0.0,), random_state=0)
     return {
         "biases": both_ways(compare.biases()),
         "nearest neighbours": both_ways(compare.neighbours()),
         "matrix factorisation": both_ways(compare.factors()),
-        "KolmogorovModelCV": both_ways(compare.estimator(single)),
+        "KolmogorovDescent, validated": both_ways(compare.estimator(single)),
         "KolmogorovEnsemble": both_ways(compare.estimator(KolmogorovEnsemble(random_state=0))),
         "KolmogorovPosterior": both_ways(posterior(links)),
         "path loss": path_loss(links),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.timing import table
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.engines.gram import normal_equations
 from eventspace.pmf import Pairwise
 from reproduction import figures as pictures
@@ -39,7 +39,7 @@ def instances(seed: int) -> tuple[Floats, Floats, Floats]:
     """Q_u and r_u of all users in a running fit, and how many ratings each has."""
     train, _ = movielens.split(4)
     observations = Observations.of(tuple(train), scale=(0, 5))
-    model = KolmogorovModel(
+    model = KolmogorovDescent(
         EVENTS, pmf_penalty=0.0, n_iter=3, tol=0.0, n_init=1, random_state=seed
     ).fit(observations)
     n_users = observations.n_users

@@ -13,7 +13,7 @@ import pandas as pd
 
 from benchmarks.data import Ratings
 from benchmarks.timing import table
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from reproduction import figures as pictures
 from reproduction import movielens
 from reproduction.record import Figures, Say, alone
@@ -29,9 +29,9 @@ SEEDS = 10
 FLOOR = 20  # ratings, for the scores whose stability says something
 
 
-def fitted(observations: Observations, n_events: int, seed: int) -> KolmogorovModel:
+def fitted(observations: Observations, n_events: int, seed: int) -> KolmogorovDescent:
     """Five iterations, as in the paper."""
-    return KolmogorovModel(
+    return KolmogorovDescent(
         n_events, pmf_penalty=PENALTIES[n_events], n_iter=5, tol=0.0, n_init=1, random_state=seed
     ).fit(observations)
 

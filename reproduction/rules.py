@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from benchmarks import data
 from benchmarks.timing import machine, table
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.data.deviations import deviations
 from eventspace.logic.space import SHRINKAGE
 from reproduction import movielens
@@ -213,12 +213,12 @@ def films() -> tuple[pd.Series[str], pd.DataFrame]:
     return titles, genres.div(np.sqrt((genres**2).sum(axis=1)), axis=0)
 
 
-def fitted(observations: Observations, n_events: int, seed: int) -> KolmogorovModel:
+def fitted(observations: Observations, n_events: int, seed: int) -> KolmogorovDescent:
     penalty = PENALTIES[n_events]
-    return KolmogorovModel(n_events, pmf_penalty=penalty, random_state=seed).fit(observations)
+    return KolmogorovDescent(n_events, pmf_penalty=penalty, random_state=seed).fit(observations)
 
 
-def mined(model: KolmogorovModel, test: data.Ratings, floor: int, *, fold: bool) -> pd.DataFrame:
+def mined(model: KolmogorovDescent, test: data.Ratings, floor: int, *, fold: bool) -> pd.DataFrame:
     """All rules, the most surprising first, with the evidence held out."""
     rules = model.rules(tuple(test), like=LIKE, top=None, min_evidence=floor, fold=fold)
     return pd.DataFrame(rules)

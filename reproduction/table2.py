@@ -19,7 +19,7 @@ from benchmarks import data
 from benchmarks.data import Ratings
 from benchmarks.methods import Method, cornac, surprise
 from benchmarks.timing import table
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.baselines import (
     BiasModel,
     BinaryFactorization,
@@ -44,7 +44,7 @@ PAPER: dict[str, list[str]] = {
     "NMF": ["-", "-", "-", "0.192 (k=100)"],
 }
 FIFTHS, QUARTERS = "R/5", "(R-1)/4"
-one_hot = partial(KolmogorovModel, indicators="one-hot")
+one_hot = partial(KolmogorovDescent, indicators="one-hot")
 BASELINES: dict[str, Any] = {"NNM": HypercubeModel, "K-means": ItemKMeans, "one-hot": one_hot}
 MOST_VERTICES = 8  # beyond, choosing among the vertices takes minutes on a table of this size
 # the factors that the paper prints in each column; where it has no figure, there is none to compare
@@ -69,10 +69,10 @@ def path(last: float, factor: float) -> list[float]:
     return [last * factor**k for k in reversed(range(ITERATIONS))]
 
 
-def km(n_events: int, choice: Choice, train: Ratings, seed: int) -> KolmogorovModel:
+def km(n_events: int, choice: Choice, train: Ratings, seed: int) -> KolmogorovDescent:
     """Five iterations, the penalty of each a step further down the path."""
     observations = Observations.of(tuple(train), scale=(0, 5))
-    model = KolmogorovModel(
+    model = KolmogorovDescent(
         n_events,
         pmf_prior=choice["pmf_prior"],
         indicator_penalty=choice["indicator_penalty"],
@@ -251,7 +251,7 @@ its row "K-M" is {nearest(rows)}. BMF needs a full table, so missing entries
 are filled by biases. It is left out beyond D = {MOST_VERTICES}, where it takes minutes. "Bias" has
 one bias per user and per item, and no events.
 
-The next table has KM in detail. (It is not `KolmogorovModelCV`, whose paths have more than five
+The next table has KM in detail. (It is not the validated KM below, whose paths have more than five
 iterations.) The penalty of PMFs goes down with each of the five iterations, by a factor that
 validation picks along with the last penalty. With factor 1 it is the same throughout. Then
 `indicator_penalty` 0.1 and 0.2 and the paper's prior, towards zero, are tried against the best so

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.timing import table
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from reproduction.record import Figures, Say, alone
 
 TITLE = "The toy example"
@@ -28,10 +28,10 @@ def measure(quick: bool, say: Say) -> Figures:
     n_starts = 20 if quick else SEEDS
     rmse = []
     for seed in range(n_starts):
-        fit = KolmogorovModel(3, pmf_penalty=0.0, n_init=1, random_state=seed).fit(chances)
+        fit = KolmogorovDescent(3, pmf_penalty=0.0, n_init=1, random_state=seed).fit(chances)
         rmse.append(float(np.sqrt(fit.error_ / CHANCES.size)))
-    best = KolmogorovModel(3, pmf_penalty=0.0, random_state=0).fit(chances)
-    paper = KolmogorovModel.from_parts(PMF, INDICATORS, chances)
+    best = KolmogorovDescent(3, pmf_penalty=0.0, random_state=0).fit(chances)
+    paper = KolmogorovDescent.from_parts(PMF, INDICATORS, chances)
     one, two = paper.event(0), paper.event(1)
     return {
         "seeds": list(range(n_starts)),

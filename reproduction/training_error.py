@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import table
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.baselines import BinaryFactorization, HypercubeModel
 from eventspace.engines import engine
 from eventspace.fitting.descent import Descent, descend, random_start
@@ -98,7 +98,7 @@ def other_models(tables: dict[int, Observations], sizes: tuple[int, ...]) -> lis
             settings: dict[str, Any] = {
                 "pmf_penalty": 0.0, "n_iter": ITERATIONS, "tol": 0.0, "random_state": seed,
             }  # fmt: skip
-            one = KolmogorovModel(n_events, n_init=1, **settings).fit(data)
+            one = KolmogorovDescent(n_events, n_init=1, **settings).fit(data)
             start = (one.pmf_, one.indicators_)
             factorised.append(BinaryFactorization(n_events).fit(data).error_)
             model.append(one.error_)

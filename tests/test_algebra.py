@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace._base.codes import pack, unpack
 from eventspace.data.ids import Ids
 from eventspace.logic.algebra import Event
@@ -33,7 +33,7 @@ NASTY = ["", " ", "\n", '"', "'", "\\", '\\"', "(", "~", "-", "a - b", "x&y", "ð
 few = settings(max_examples=40, deadline=None)
 
 
-def space_of(model: KolmogorovModel) -> Space:
+def space_of(model: KolmogorovDescent) -> Space:
     return Space(model.pmf_, model.codes_, model.observations_)
 
 
@@ -47,7 +47,7 @@ def fitted() -> list[Space]:
         table = pd.DataFrame(np.clip(chance + rng.normal(0, 0.05, chance.shape), 0, 1))
         table.columns = pd.Index(NAMES)
         table.insert(0, "user", [f"u{u}" for u in range(25)])
-        spaces.append(space_of(KolmogorovModel(n_events, n_init=1, random_state=seed).fit(table)))
+        spaces.append(space_of(KolmogorovDescent(n_events, n_init=1, random_state=seed).fit(table)))
     return spaces
 
 
@@ -267,7 +267,7 @@ def test_ties_go_to_more_ratings_and_unrated_items_take_no_part() -> None:
 
 def test_polars_comes_back_as_polars() -> None:
     frame = {"user": ["u", "u", "v", "v"], "item": [7, 8, 7, 8], "value": [0.9, 0.1, 0.8, 0.2]}
-    space = space_of(KolmogorovModel(2, random_state=0).fit(pl.DataFrame(frame)))
+    space = space_of(KolmogorovDescent(2, random_state=0).fit(pl.DataFrame(frame)))
     event = event_of(space, "7 | ~7")
     assert isinstance(event.items(), pl.DataFrame)
     assert event.items().columns == ["item", "probability", "ratings"]
@@ -277,7 +277,7 @@ def test_polars_comes_back_as_polars() -> None:
 
 def test_events_of_different_models_do_not_mix() -> None:
     table = (["u", "u", "v", "v"], ["a", "b", "a", "b"], [0.9, 0.1, 0.8, 0.2])
-    model = KolmogorovModel(2, random_state=0).fit(table)
+    model = KolmogorovDescent(2, random_state=0).fit(table)
     old = Event.of_item(space_of(model), "a")
     same = Event.of_item(space_of(model), "a")
     assert old == same == old & same
@@ -540,7 +540,7 @@ def test_any_number_of_items_and_any_depth() -> None:
 
 def test_escapes_in_names_and_expressions_are_not_passed_on() -> None:
     columns = (["u", "v"], ["\x1b[31m", "b"], [0.1, 0.9])
-    model = KolmogorovModel.from_parts(np.full((2, 2), 0.5), np.eye(2), columns)
+    model = KolmogorovDescent.from_parts(np.full((2, 2), 0.5), np.eye(2), columns)
     assert "\\x1b[31m" in repr(model.event("\x1b[31m"))
     with pytest.raises(ValueError, match="knows no item") as caught:
         model.query("b &\x1b]0;evil\x07 " + "x" * 5000)

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior, Observations
+from eventspace import KolmogorovDescent, KolmogorovEnsemble, KolmogorovPosterior, Observations
 from eventspace._base.codes import inside, pack
 from eventspace.fitting import descent
 from tests.fits import fitted
@@ -59,7 +59,7 @@ def test_rows_are_scored_by_what_is_predicted_of_them(kind, stars) -> None:
     """Also where an item was not rated: score and predict ask the same question."""
     table = stars.to_numpy().copy()
     table[:, 7] = np.nan
-    model = KolmogorovModel(4, random_state=0) if kind == "model" else MAKERS[kind]()
+    model = KolmogorovDescent(4, random_state=0) if kind == "model" else MAKERS[kind]()
     model.fit(Observations.from_wide(table, scale=(1, 5)))
     later = stars.to_numpy()
     known = ~np.isnan(later)
@@ -83,7 +83,7 @@ def test_new_rows_are_rebuilt_from_themselves(average, stars) -> None:
 
 def test_all_events_are_one_model_that_says_the_same(average, stars, tmp_path) -> None:
     model = average.to_model()
-    assert isinstance(model, KolmogorovModel)
+    assert isinstance(model, KolmogorovDescent)
     assert model.codes_.shape[1] > 1
     assert model.loss_ is None
     assert_allclose(model.predict(), average.predict(), atol=1e-12)
@@ -112,7 +112,7 @@ def test_all_events_are_one_model_that_says_the_same(average, stars, tmp_path) -
     assert "nothing: PMFs and indicators were given" in text
     assert text.count("\n") == 5 + 64
     model.save(tmp_path / "all")
-    again = KolmogorovModel.load(tmp_path / "all")
+    again = KolmogorovDescent.load(tmp_path / "all")
     assert_array_equal(again.predict(), model.predict())
     assert str(again.summary()) == text
 
@@ -179,10 +179,10 @@ def test_a_compressed_model_says_how_far_it_is_from_the_average(average, stars, 
     u, i, p = wide.observations_.coo()
     assert wide.error_ == pytest.approx(np.square(wide.predict()[u, i] - p).sum())
     wide.save(tmp_path / "small")
-    assert KolmogorovModel.load(tmp_path / "small").loss_ == wide.loss_
+    assert KolmogorovDescent.load(tmp_path / "small").loss_ == wide.loss_
     wide.fold_in((["new"] * 3, ["i0", "i1", "i2"], [5.0, 1.0, 3.0]))
     assert wide.predict((["new"], ["i0"])).shape == (1,)
-    assert KolmogorovModel(2, random_state=0).fit(stars).loss_ is None
+    assert KolmogorovDescent(2, random_state=0).fit(stars).loss_ is None
 
 
 def test_compression_depends_on_the_seed_alone(average) -> None:
@@ -203,7 +203,7 @@ def test_films_compressed_are_predicted_better_than_by_a_model_of_its_own(moviel
     options = {"n_chains": 2, "n_warmup": 30, "n_draws": 40, "n_samples": 20, "random_state": 0}
     average = KolmogorovPosterior(8, **options).fit(table)
     small = average.to_model(8)
-    single = KolmogorovModel(8, pmf_penalty=30, indicator_penalty=0.2, random_state=0).fit(table)
+    single = KolmogorovDescent(8, pmf_penalty=30, indicator_penalty=0.2, random_state=0).fit(table)
     assert error(average, test) < error(small, test) < error(single, test) - 0.02
 
 

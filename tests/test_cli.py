@@ -12,9 +12,8 @@ import pandas as pd
 import pytest
 
 from eventspace import (
+    KolmogorovDescent,
     KolmogorovEnsemble,
-    KolmogorovModel,
-    KolmogorovModelCV,
     KolmogorovPosterior,
     Observations,
 )
@@ -26,12 +25,12 @@ from tests.command import in_process, piped, written
 from tests.help_texts import PAGE
 
 SMALL = {
-    "model": ["--events", 3],
+    "descent": ["--events", 3],
     "posterior": ["--kind", "posterior", "--events", 3, "--chains", 2],
     "ensemble": ["--kind", "ensemble", "--events", 3, "--models", 3],
 }
 CLASSES: dict[str, Any] = {
-    "model": KolmogorovModel,
+    "descent": KolmogorovDescent,
     "posterior": KolmogorovPosterior,
     "ensemble": KolmogorovEnsemble,
 }
@@ -73,7 +72,7 @@ def test_fit_writes_what_python_fits(csv, ratings, tmp_path, run) -> None:
     assert run("info", path) == out
     predicted = frame(run("predict", path, csv))
     assert list(predicted.columns) == ["user", "item", "probability"]
-    model = KolmogorovModel(3, random_state=4).fit(ratings)
+    model = KolmogorovDescent(3, random_state=4).fit(ratings)
     np.testing.assert_allclose(predicted["probability"], model.predict(ratings), atol=1e-9)
     np.testing.assert_array_equal(load(path).codes, model.codes_)
 
@@ -84,7 +83,7 @@ def test_every_command_works_on_every_kind(saved, tmp_path, run) -> None:
     model = CLASSES[kind].load(path)
     assert run("info", path) == f"{model.summary()}\n"
     assert json.loads(run("info", path, "--json"))["kind"] == kind
-    n_shown = min(16, model.pmf_.shape[1]) if kind != "model" else model.pmf_.shape[1]
+    n_shown = min(16, model.pmf_.shape[1]) if kind != "descent" else model.pmf_.shape[1]
     assert len(json.loads(run("info", path, "--events", "--json"))) == n_shown
     pairs = pd.read_csv(table)
     predicted = frame(run("predict", path, table, "--unit", "original"))
@@ -115,7 +114,7 @@ def test_every_command_works_on_every_kind(saved, tmp_path, run) -> None:
 
 def test_an_average_has_intervals_and_becomes_one_model(saved, tmp_path, run) -> None:
     kind, path = saved
-    if kind == "model":
+    if kind == "descent":
         return
     model, table = load(path), path.with_name("ratings.csv")
     got = frame(run("predict", path, table, "--interval", 0.8, "--unit", "original"))
@@ -123,7 +122,7 @@ def test_an_average_has_intervals_and_becomes_one_model(saved, tmp_path, run) ->
     np.testing.assert_allclose(got[["value", "low", "high"]], expected[["mean", "low", "high"]])
     assert (frame(run("rules", path, "--min-probability", 0.9))["probability"] >= 0.9).all()
     run("convert", path, tmp_path / "one.eventspace", "--events", 2)
-    assert KolmogorovModel.load(tmp_path / "one.eventspace").n_events == 2
+    assert KolmogorovDescent.load(tmp_path / "one.eventspace").n_events == 2
 
 
 def test_formats_in_and_out(csv, tmp_path, run) -> None:
@@ -312,7 +311,7 @@ def test_rules_of_an_average_are_probable_and_not_proved(csv, tmp_path, run) -> 
 
 def test_rules_from_held_out_ratings(csv, ratings, tmp_path, run) -> None:
     run("fit", csv, "-o", tmp_path / "m", "--events", 3, "--seed", 4)
-    model = KolmogorovModel(3, random_state=4).fit(ratings)
+    model = KolmogorovDescent(3, random_state=4).fit(ratings)
     held_out = frame(run("rules", tmp_path / "m", "--evidence", csv, "--item", "i0", "--top", 3))
     assert ((held_out["if_item"] == "i0") | (held_out["then_item"] == "i0")).all()
     assert len(frame(run("rules", tmp_path / "m", "--all"))) == len(model.rules(top=None))
@@ -320,23 +319,6 @@ def test_rules_from_held_out_ratings(csv, ratings, tmp_path, run) -> None:
     assert (soft["kind"] == "soft").any()
     stable = frame(run("rules", tmp_path / "m", "--restarts", 2, "--sort", "stability"))
     assert stable["stability"].is_monotonic_decreasing
-
-
-def test_select(csv, ratings, tmp_path, run, capsys) -> None:
-    options = ["--events", "2,3", "--penalty", "4,1", "--indicator-penalty", "0", "--folds", "2"]
-    tried = frame(run("select", csv, "-o", tmp_path / "m", *options))
-    search = KolmogorovModelCV(
-        [2, 3], pmf_penalty=[4.0, 1.0], indicator_penalty=[0.0], cv=2, random_state=0
-    ).fit(ratings)
-    np.testing.assert_allclose(tried["rmse"], search.cv_results_["mean_rmse"])
-    np.testing.assert_array_equal(load(tmp_path / "m").codes, search.codes_)
-    found = json.loads(run("select", csv, "-o", tmp_path / "m", *options, "--json"))
-    assert found["best"]["rmse"] == pytest.approx(search.best_rmse_)
-    assert len(found["tried"]) == 4
-    assert list(found["best"]) == KEYS["best"].split()
-    assert list(found["tried"][0]) == KEYS["tried"].split()
-    done = in_process(["select", csv, "-o", tmp_path / "m", *options], capsys)
-    assert f"held-out RMSE {search.best_rmse_:.4f}" in done.err
 
 
 def test_attributes_are_for_a_posterior(csv, ratings, tmp_path, run) -> None:
@@ -400,8 +382,6 @@ KEYS = {
     "explain": "user item probability value population readable user_ratings item_ratings events "
     "rules",
     "info": "kind events samples users items observed weighted scale rmse rmse_original",
-    "best": "events indicator_penalty penalty rmse",
-    "tried": "events indicator_penalty penalty rmse std seconds",
 }
 
 
@@ -422,14 +402,14 @@ def test_the_keys_of_json(saved, tmp_path, run) -> None:
     }
     for name, arguments in rows.items():
         found = json.loads(run(*arguments, "--json"))[0]
-        also = ["probability"] if name == "rules" and kind != "model" else []
+        also = ["probability"] if name == "rules" and kind != "descent" else []
         assert list(found) == KEYS[name].split() + also
     found = json.loads(run("explain", path, "u1", "i0", "--json"))
     assert list(found) == KEYS["explain"].split()
     assert list(found["events"][0]) == ["event", "mass", "population", "comes_true", "label"]
     found = json.loads(run("info", path, "--json"))
     own = {
-        "model": ["iterations", "proved", "converged", "interrupted"],
+        "descent": ["iterations", "proved", "converged", "interrupted"],
         "posterior": ["concentration"],
         "ensemble": ["held_out_error"],
     }
@@ -475,4 +455,4 @@ def test_the_demonstration_runs(tmp_path) -> None:
     assert done.code == 0, done.err
     for piece in ("100,004 ratings", "user + film bias", "Kolmogorov model, 16 events"):
         assert piece in done.out
-    assert KolmogorovModel.load(path).observations_.n_users == 671 - 671 // 5
+    assert KolmogorovDescent.load(path).observations_.n_users == 671 - 671 // 5

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace._base.printable import printable
 from eventspace.cli import outputs
 from eventspace.cli.terminal import printable_json, say
@@ -33,7 +33,7 @@ def model(tmp_path_factory) -> Path:
     items, users = [f"{k}{EVIL}" for k in range(6)], [f"{EVIL}{k}" for k in range(9)]
     table = pd.DataFrame(planted.chances(rng, 9, 6, 3).clip(0, 1), index=users, columns=items)
     path: Path = tmp_path_factory.mktemp("harmless") / "m"
-    KolmogorovModel(3, random_state=0).fit(table).save(path)
+    KolmogorovDescent(3, random_state=0).fit(table).save(path)
     return path
 
 

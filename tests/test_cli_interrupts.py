@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace.cli import interrupts
 from tests.command import COMMAND, in_process, written
 
@@ -105,7 +105,7 @@ def place(tmp_path_factory) -> Path:
     folder: Path = tmp_path_factory.mktemp("interrupts")
     table = pd.DataFrame(np.random.default_rng(0).random((20, 8)).round(2))
     table.rename_axis("user").reset_index().to_csv(folder / "t.csv", index=False)
-    KolmogorovModel(2, n_iter=2, random_state=0).fit(table).save(folder / "m")
+    KolmogorovDescent(2, n_iter=2, random_state=0).fit(table).save(folder / "m")
     return folder
 
 
@@ -203,7 +203,7 @@ def test_a_kill_keeps_the_model_so_far(place, tmp_path) -> None:
     code, said = ended(process, signal.SIGTERM)
     assert code == 143
     assert said.startswith("eventspace: interrupted: this is the model so far\n")
-    assert KolmogorovModel.load(tmp_path / "m").interrupted_
+    assert KolmogorovDescent.load(tmp_path / "m").interrupted_
 
 
 def test_an_interrupt_that_nobody_can_catch_comes_again(place) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovEnsemble, KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, KolmogorovEnsemble, Observations
 from eventspace.fitted import FittedModel, load
 from tests.command import in_process, piped, written
 from tests.observing import altered
@@ -30,7 +30,7 @@ def place(tmp_path_factory) -> Path:
         columns=["Alien", "Aliens", "Heat", "Fargo"],
     )
     seen = Observations.from_wide(table)
-    KolmogorovModel(2, random_state=0).fit(seen).save(folder / "model")
+    KolmogorovDescent(2, random_state=0).fit(seen).save(folder / "model")
     KolmogorovEnsemble(2, n_models=2, random_state=0).fit(seen).save(folder / "average")
     long = table.melt(var_name="item", ignore_index=False).rename_axis("user").reset_index()
     long.to_csv(folder / "good.csv", index=False)
@@ -95,10 +95,10 @@ TABLES = [
     (None, "--events some", "--events: 'some' is no whole number."),
     (None, "--penalty -1", "--penalty: -1 is no finite number of at least 0"),
     (None, "--seed -1", "--seed: -1 is no whole number from 0 to 4294967295"),
-    (None, "--kind forest", "--kind: 'forest' is not one of 'model', 'posterior', 'ensemble'"),
+    (None, "--kind forest", "--kind: 'forest' is not one of 'descent', 'posterior', 'ensemble'"),
     (None, "--kind posterior --chains 500", "--chains: 500 is no whole number from 1 to 128"),
-    (None, "--chains 2", "--chains is not for --kind model, but for posterior"),
-    (None, "--kind posterior --penalty 2", "--penalty is not for --kind posterior, but for model"),
+    (None, "--chains 2", "--chains is not for --kind descent, but for posterior"),
+    (None, "--kind posterior --penalty 2", "not for --kind posterior, but for descent"),
     (None, "--item-attributes x.csv", "--item-attributes is for --kind posterior"),
 ]  # fmt: skip
 
@@ -115,7 +115,6 @@ OTHERS = [
     ("fit none.csv -o new", "There is no file 'none.csv'."),
     ("fit . -o new", "'.' is a folder, not a file"),
     ("fit good.csv -o good.csv", "good.csv is the table itself: name another place with --output"),
-    ("select good.csv -o ./good.csv", "good.csv is the table itself"),
     ("fit book.xlsx -o new", "'book.xlsx' is a zip archive, such as a spreadsheet or a model: a"),
     ("fit model -o new", "'model' is a zip archive, such as a spreadsheet or a model: a table is"),
     ("fit good.csv -o no/where", "no: there is no such folder to write where to"),
@@ -125,10 +124,6 @@ OTHERS = [
     ("fit", "Missing argument 'TABLE'. See eventspace fit --help"),
     ("fti good.csv", "No such command 'fti'. Did you mean 'fit'?"),
     ("fit good.csv -o new --evnts 3", "--evnts"),
-    ("select good.csv -o new --events 2,x", "--events 2,x is neither auto nor whole numbers"),
-    ("select good.csv -o new --events 2,99", "--events 99 must be a whole number from 1 to 64"),
-    ("select good.csv -o new --folds half", "--folds half is neither auto, nor a number of folds"),
-    ("select good.csv -o new --folds 1", "--folds 1 "),
     ("info none", "none: there is no such file"),
     ("info good.csv", "good.csv is not an eventspace model"),
     ("info book.xlsx", "book.xlsx is not an eventspace model"),
@@ -191,7 +186,6 @@ OTHERS = [
     ("report model --user anne", "does not know 1 of these users: 'anne': did you mean 'ann'"),
     ("fit good.csv -o -", "--output - is the standard output: a model goes to a file"),
     ("fit good.csv -o new --threads 0", "--threads: 0 is no whole number of at least 1"),
-    ("select good.csv -o -", "--output - is the standard output: a model goes to a file"),
     ("info model -o new.txt", "--output new.txt needs --events or --json"),
     ("info model --format csv", "--format csv needs --events"),
     ("info model --json -o no/where.json", "no: there is no such folder"),

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from tests import planted
 from tests.command import COMMAND, IMPATIENT, in_terminal, piped, written
 
@@ -26,7 +26,7 @@ def place(tmp_path_factory):
     rng = np.random.default_rng(0)
     table = planted.long(planted.wide((1 + 4 * planted.chances(rng, 30, 20, 3)).round(2)))
     table.to_csv(folder / "ratings.csv", index=False)
-    KolmogorovModel(3, random_state=0).fit(table).save(folder / "m")
+    KolmogorovDescent(3, random_state=0).fit(table).save(folder / "m")
     return folder
 
 
@@ -125,7 +125,7 @@ def test_ctrl_c_keeps_the_model_so_far(tmp_path) -> None:
     assert code == 130
     assert "eventspace: interrupted: this is the model so far\n" in seen
     assert "Traceback" not in seen
-    assert KolmogorovModel.load(tmp_path / "m").interrupted_
+    assert KolmogorovDescent.load(tmp_path / "m").interrupted_
 
 
 def test_ctrl_c_in_a_posterior_writes_nothing(place, tmp_path) -> None:

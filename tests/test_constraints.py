@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from eventspace import KolmogorovModel, KolmogorovModelCV, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.baselines import HypercubeModel
 from eventspace.datasets.generators import planted
 from eventspace.identifiability import identifiability
@@ -32,7 +32,7 @@ def test_a_shared_set_is_the_best_of_all_sets(mixture, penalty, with_weights) ->
     """Each indicator step is the least over all sets, given the PMFs of the last fit."""
     table = weighted(mixture[0]) if with_weights else mixture[0]
     settings = {"pmf_penalty": 0.5, "indicator_penalty": penalty, "random_state": 0}
-    model = KolmogorovModel(3, indicators="shared", **settings, n_iter=40, tol=0.0).fit(table)
+    model = KolmogorovDescent(3, indicators="shared", **settings, n_iter=40, tol=0.0).fit(table)
     assert (model.codes_ == model.codes_[0]).all()
     assert model.proved_.all()
     assert (np.diff(model.history_) <= 1e-9).all()
@@ -53,7 +53,7 @@ def test_a_shared_set_learns_the_mean_of_each_user_and_nothing_else() -> None:
     table[rng.random(table.shape) < 0.3] = np.nan
     table[:, 0] = 0.5
     seen = Observations.of(table, scale=(0, 1))
-    model = KolmogorovModel(3, indicators="shared", pmf_penalty=0.0, random_state=0).fit(seen)
+    model = KolmogorovDescent(3, indicators="shared", pmf_penalty=0.0, random_state=0).fit(seen)
     means = np.nanmean(table, axis=1)
     np.testing.assert_allclose(model.predict(), np.tile(means[:, None], 7), atol=1e-4)
     assert identifiability(model).unique is False
@@ -64,7 +64,7 @@ def test_a_sequence_of_random_variables_is_a_table_with_one_item() -> None:
     table = pd.DataFrame({"user": ["a", "b", "c"], "item": "rain", "value": p})
     for n_events in (2, 3):  # "rain" and "no rain" are all that can be told apart
         for indicators in ("free", "shared"):
-            model = KolmogorovModel(
+            model = KolmogorovDescent(
                 n_events, indicators=indicators, pmf_penalty=0.0, random_state=0
             ).fit(Observations.of(table, scale=(0, 1)))
             np.testing.assert_allclose(model.predict()[:, 0], p, atol=1e-4)
@@ -73,7 +73,7 @@ def test_a_sequence_of_random_variables_is_a_table_with_one_item() -> None:
 
 def test_new_items_have_the_shared_set(mixture) -> None:
     table = mixture[0]
-    model = KolmogorovModel(3, indicators="shared", random_state=0).fit(table)
+    model = KolmogorovDescent(3, indicators="shared", random_state=0).fit(table)
     code = model.codes_[0, 0]
     model.fold_in(pd.DataFrame({"user": model.user_ids_[:3], "item": "new", "value": [0.0] * 3}))
     assert model.codes_[-1, 0] == code
@@ -82,38 +82,36 @@ def test_new_items_have_the_shared_set(mixture) -> None:
 
 def test_one_hot_sets_have_one_event_each_also_the_new_ones(mixture) -> None:
     table = mixture[0]
-    model = KolmogorovModel(5, indicators="one-hot", random_state=0).fit(table)
+    model = KolmogorovDescent(5, indicators="one-hot", random_state=0).fit(table)
     assert (model.indicators_.sum(axis=1) == 1).all()
     assert (np.diff(model.history_) <= 1e-9).all()
     new = pd.DataFrame({"user": model.user_ids_, "item": "new", "value": model.pmf_[:, 2]})
     model.fold_in(Observations.of(new, scale=(0, 1)))
     assert model.indicators_[-1].tolist() == [False, False, True, False, False]
-    chosen = KolmogorovModelCV((2, 4), indicators="one-hot", random_state=0).fit(table)
-    assert (chosen.indicators_.sum(axis=1) == 1).all()
 
 
 def test_given_indicators_are_kept_and_the_pmfs_recovered(mixture, tmp_path) -> None:
     table, pmf, indicators = mixture
     more = pd.concat([indicators[::-1], indicators[:1].rename(index={indicators.index[0]: "x"})])
-    model = KolmogorovModel(4, pmf_penalty=0.0, tol=0.0, n_iter=50)
+    model = KolmogorovDescent(4, pmf_penalty=0.0, tol=0.0, n_iter=50)
     model.fit(table, indicators=more)  # in any order, with rows of other items
     assert model.given_ == "indicators"
     np.testing.assert_array_equal(model.indicators_, indicators.loc[model.item_ids_] > 0)
     np.testing.assert_allclose(model.pmf_, pmf.loc[model.user_ids_], atol=1e-3)
     model.save(tmp_path / "model")
-    assert KolmogorovModel.load(tmp_path / "model").given_ == "indicators"
+    assert KolmogorovDescent.load(tmp_path / "model").given_ == "indicators"
     with pytest.raises(
         ValueError, match=r"restarts=2 would learn anew what was given to this fit \(indicators\)"
     ):
         model.rules(restarts=2)
-    as_array = KolmogorovModel(4, pmf_penalty=0.0, tol=0.0, n_iter=50)
+    as_array = KolmogorovDescent(4, pmf_penalty=0.0, tol=0.0, n_iter=50)
     as_array.fit(table, indicators=indicators.loc[model.item_ids_].to_numpy())
     np.testing.assert_array_equal(as_array.pmf_, model.pmf_)
 
 
 def test_given_pmfs_are_kept_and_the_sets_recovered(mixture) -> None:
     table, pmf, indicators = mixture
-    model = KolmogorovModel(4, pmf_penalty=0.7).fit(table, pmf=pmf[::-1])
+    model = KolmogorovDescent(4, pmf_penalty=0.7).fit(table, pmf=pmf[::-1])
     assert model.given_ == "pmf"
     np.testing.assert_array_equal(model.pmf_, pmf.loc[model.user_ids_])
     np.testing.assert_array_equal(model.indicators_, indicators.loc[model.item_ids_] > 0)
@@ -132,7 +130,7 @@ def test_the_error_of_given_pmfs_is_theirs(mixture, full) -> None:
     else:
         table = weighted(table)
     seen = Observations.of(table, scale=(0, 1))
-    model = KolmogorovModel(4).fit(seen, pmf=pmf)
+    model = KolmogorovDescent(4).fit(seen, pmf=pmf)
     u, i, p = seen.coo()
     w = seen.by_user.weight if seen.weighted else np.ones(len(p))
     error = np.square(np.einsum("kd,kd->k", model.pmf_[u], model.indicators_[i]) - p) @ w
@@ -144,9 +142,9 @@ def test_who_has_no_ratings_keeps_what_was_given(mixture) -> None:
     users, items = list(pmf.index), list(indicators.index)
     seen = table[(table["user"] != users[3]) & (table["item"] != items[5])]
     seen = Observations.of(seen, users=users, items=items)
-    model = KolmogorovModel(4).fit(seen, pmf=pmf)
+    model = KolmogorovDescent(4).fit(seen, pmf=pmf)
     np.testing.assert_array_equal(model.pmf_[3], pmf.loc[users[3]])
-    model = KolmogorovModel(4).fit(seen, indicators=indicators)
+    model = KolmogorovDescent(4).fit(seen, indicators=indicators)
     expected = model.pmf_ @ indicators.loc[items[5]]
     np.testing.assert_allclose(model.predict()[:, 5], expected)
     new = pd.DataFrame({"user": "new", "item": items[4:7], "value": [0.5, 1.0, 0.0]})
@@ -166,7 +164,7 @@ def test_a_reference_of_numbers_is_for_the_hypercube(mixture) -> None:
     np.testing.assert_array_equal(model.pmf_, pmf.loc[model.user_ids_])
     np.testing.assert_allclose(model.indicators_, psi.loc[model.item_ids_], atol=0.01)
     with pytest.raises(ValueError, match=r"zeros and ones: round them, or let .*HypercubeModel"):
-        KolmogorovModel(4).fit(seen, indicators=psi)
+        KolmogorovDescent(4).fit(seen, indicators=psi)
 
 
 def test_mistakes_are_answered(mixture) -> None:
@@ -188,37 +186,39 @@ def test_mistakes_are_answered(mixture) -> None:
     ]
     for settings, given, message in cases:
         with pytest.raises(ValueError, match=message):
-            KolmogorovModel(**({"n_events": 4} | settings)).fit(table, **given)
+            KolmogorovDescent(**({"n_events": 4} | settings)).fit(table, **given)
     with pytest.raises(TypeError, match=r"Given sets belong to fit\(table, indicators=...\)"):
-        KolmogorovModel(4, indicators=indicators).fit(table)
+        KolmogorovDescent(4, indicators=indicators).fit(table)
 
 
 def test_tables_without_labels_are_read_row_by_row(mixture) -> None:
     _, pmf, indicators = mixture
     table = Observations.of(pmf.to_numpy() @ indicators.to_numpy().T, scale=(0, 1))
     psi = pd.DataFrame(indicators.to_numpy())
-    expected = KolmogorovModel(4).fit(table, indicators=indicators.to_numpy()).pmf_
+    expected = KolmogorovDescent(4).fit(table, indicators=indicators.to_numpy()).pmf_
     for given in (psi, sparse.csr_array(indicators.to_numpy())):
         np.testing.assert_array_equal(
-            KolmogorovModel(4).fit(table, indicators=given).pmf_, expected
+            KolmogorovDescent(4).fit(table, indicators=given).pmf_, expected
         )
 
 
 def test_the_summary_says_what_was_asked_for(mixture) -> None:
     table, pmf, indicators = mixture
-    assert "the same for all items" in KolmogorovModel(4, indicators="shared").fit(table).summary()
-    assert "of one event each" in KolmogorovModel(4, indicators="one-hot").fit(table).summary()
-    given = KolmogorovModel(4).fit(table, indicators=indicators)
+    assert (
+        "the same for all items" in KolmogorovDescent(4, indicators="shared").fit(table).summary()
+    )
+    assert "of one event each" in KolmogorovDescent(4, indicators="one-hot").fit(table).summary()
+    given = KolmogorovDescent(4).fit(table, indicators=indicators)
     assert "given       indicators" in given.summary()
     assert given.proved_.all()
-    assert "given       PMFs" in KolmogorovModel(4).fit(table, pmf=pmf).summary()
+    assert "given       PMFs" in KolmogorovDescent(4).fit(table, pmf=pmf).summary()
 
 
 def test_the_penalty_of_a_shared_set_is_that_of_all_items() -> None:
     """The set of one event is worth 0.3 an item: a penalty above it empties it."""
     table = Observations.of(np.full((6, 10), 0.3), scale=(0, 1))
     for penalty, size in ((0.02, 1), (0.6, 0)):
-        model = KolmogorovModel(
+        model = KolmogorovDescent(
             2, indicators="shared", indicator_penalty=penalty, pmf_penalty=0.01, random_state=0
         ).fit(table)
         assert model.indicators_[0].sum() == size

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovModel, datasets
+from eventspace import KolmogorovDescent, datasets
 from eventspace.datasets import generators
 from eventspace.datasets.dataset import Dataset, long_table
 from eventspace.datasets.sources import Source
@@ -278,7 +278,7 @@ def test_fading_links_are_shadowed_and_planted_models_follow_their_settings() ->
 def test_a_data_set_is_fitted_as_it_is() -> None:
     made = generators.planted(20, 15, 2, noise=0.2, random_state=0)
     made = replace(made, scale=(-1.0, 2.0))
-    model = KolmogorovModel(2, random_state=0).fit(made)
+    model = KolmogorovDescent(2, random_state=0).fit(made)
     assert model.observations_.scale == (-1.0, 2.0)
     assert model.observations_.n_observed == len(made.table)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from eventspace import KolmogorovModel, KolmogorovPosterior
+from eventspace import KolmogorovDescent, KolmogorovPosterior
 from eventspace.baselines import HypercubeModel, ItemKMeans
 from eventspace.data.observations import Observations
 from eventspace.engines import ENGINES, cpu, engine
@@ -61,9 +61,9 @@ def parts(fit: Any) -> Any:
 @pytest.mark.parametrize(
     "estimator",
     [
-        KolmogorovModel(4, random_state=0, indicator_penalty=0.01),
-        KolmogorovModel(4, random_state=0, indicators="shared"),
-        KolmogorovModel(4, random_state=0, indicator_solver="local", n_jobs=2),
+        KolmogorovDescent(4, random_state=0, indicator_penalty=0.01),
+        KolmogorovDescent(4, random_state=0, indicators="shared"),
+        KolmogorovDescent(4, random_state=0, indicator_solver="local", n_jobs=2),
         KolmogorovPosterior(3, n_chains=2, n_warmup=3, n_draws=4, random_state=0),
         HypercubeModel(3, random_state=0),
         ItemKMeans(3, random_state=0),
@@ -92,7 +92,7 @@ def test_newcomers_need_nothing_else_of_an_engine(ratings, monkeypatch) -> None:
         options = {"n_chains": 2, "n_warmup": 3, "n_draws": 4, "random_state": 0}
         posterior = KolmogorovPosterior(3, weigh=weigh, **options).fit(ratings)
         assert posterior.fold_in(new).pmf_.shape[0] == 61
-    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    model = KolmogorovDescent(3, random_state=0).fit(ratings)
     assert_allclose(model.fold_in(new).pmf_.sum(axis=1), 1.0)
 
 

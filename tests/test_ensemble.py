@@ -8,11 +8,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eventspace import KolmogorovEnsemble, KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, KolmogorovEnsemble, Observations
 from eventspace._base.codes import pack
 from eventspace.engines.cpu import CPU
 from eventspace.fitting.descent import Descent, descend
-from eventspace.fitting.folds import folds
+from eventspace.fitting.folds import held_out
 from eventspace.fitting.half_steps import HalfSteps
 from eventspace.fitting.restarts import PENALTIES, TRIAL_MODELS, Restarts, Trial, path_to
 from eventspace.indicators import Local
@@ -50,7 +50,8 @@ def test_it_predicts_better_than_its_models_and_about_as_well_as_it_says(ensembl
 
 
 def test_penalties_are_those_that_predict_a_held_out_tenth_best(noisy, ensemble) -> None:
-    fold = folds(noisy[0], 0.1, np.random.RandomState(0))[0]
+    fold = held_out(noisy[0], 0.1, np.random.RandomState(0))
+    assert fold is not None
     pairs = [
         ids.values[at]
         for ids, at in zip(
@@ -81,7 +82,7 @@ def test_every_model_has_the_sets_that_a_descent_leaves(noisy, ensemble) -> None
     """At the end of a descent no user can do better alone: a convex solve changes nothing much."""
     seen = ensemble.observations_
     for pmf, bits in ensemble.samples():
-        again = KolmogorovModel.from_parts(pmf, bits, seen)
+        again = KolmogorovDescent.from_parts(pmf, bits, seen)
         again.set_params(pmf_penalty=ensemble.pmf_penalty_)
         solved = again.transform(seen)
         assert_allclose(solved @ bits.T, pmf @ bits.T, atol=0.05)
@@ -134,7 +135,8 @@ def test_noise_is_that_of_an_observation_of_weight_one() -> None:
 
 
 def test_a_trial_tells_noise_from_the_spread_of_the_models(noisy) -> None:
-    fold = folds(noisy[0], 0.1, np.random.RandomState(0))[0]
+    fold = held_out(noisy[0], 0.1, np.random.RandomState(0))
+    assert fold is not None
     restarts = Restarts(n_events=8, n_iter=2, engine=CPU(), show=False)
     trial = restarts.best(fold, 3.0, [0.1], seed=5)
     assert trial[:2] == (3.0, 0.1)
@@ -191,8 +193,8 @@ def test_a_file_holds_it_all(ensemble, noisy, tmp_path) -> None:
     assert_array_equal(again.predict(noisy[1]), ensemble.predict(noisy[1]))
     assert str(again.summary()) == str(ensemble.summary())
     assert "6 models of 8 events, 150 users, 60 items" in str(again.summary())
-    with pytest.raises(ValueError, match="holds a KolmogorovEnsemble, not a KolmogorovModel"):
-        KolmogorovModel.load(tmp_path / "e")
+    with pytest.raises(ValueError, match="holds a KolmogorovEnsemble, not a KolmogorovDescent"):
+        KolmogorovDescent.load(tmp_path / "e")
 
 
 def test_mistakes_are_named() -> None:
@@ -217,7 +219,7 @@ def test_movielens_is_predicted_better_than_by_a_single_model(movielens_100k) ->
     test = test[test["item"].isin(train["item"])]
     options = {"pmf_penalty": 3.0, "indicator_penalty": 0.3}
     model = KolmogorovEnsemble(8, n_models=8, **options, random_state=0).fit(seen)
-    single = KolmogorovModel(8, pmf_penalty=30, random_state=0).fit(seen)
+    single = KolmogorovDescent(8, pmf_penalty=30, random_state=0).fit(seen)
     found = rmse(model.predict(test[columns], unit="original"), test)
     assert found < rmse(single.predict(test[columns], unit="original"), test) - 0.01
     assert found < 0.935

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import eventspace
-from eventspace import KolmogorovModel, Observations, UserError
+from eventspace import KolmogorovDescent, Observations, UserError
 from eventspace._base.errors import MissingError, UserTypeError
 from eventspace.data.invariants import InvariantError
 from eventspace.data.readers.roles import ColumnsError
@@ -66,7 +66,7 @@ def test_an_error_of_an_expression_shows_it_also_in_a_copy() -> None:
 
 def test_the_wrong_parameter_and_its_value() -> None:
     with pytest.raises(UserError, match="n_events=65 must be a whole number") as caught:
-        KolmogorovModel(65).fit(np.eye(3))
+        KolmogorovDescent(65).fit(np.eye(3))
     assert (caught.value.parameter, caught.value.value) == ("n_events", 65)
 
 

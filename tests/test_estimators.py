@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
 
-from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovModelCV, load
+from eventspace import KolmogorovDescent, KolmogorovEnsemble, load
 from eventspace.baselines import BiasModel
 from eventspace.data.frames import COLUMNS, data_frame
 from eventspace.data.ids import Ids
@@ -28,8 +27,8 @@ def table() -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def model(table) -> KolmogorovModel:
-    return KolmogorovModel(3, random_state=0).fit(table)
+def model(table) -> KolmogorovDescent:
+    return KolmogorovDescent(3, random_state=0).fit(table)
 
 
 def test_what_the_fitted_model_knows_is_an_attribute(model) -> None:
@@ -38,26 +37,28 @@ def test_what_the_fitted_model_knows_is_an_attribute(model) -> None:
         assert_array_equal(getattr(model, name), getattr(model.fitted_, name[:-1]))
     for name in ("predict_", "nothing_"):  # what it does is a method, here as there
         assert not hasattr(model, name)
-    with pytest.raises(AttributeError, match="'KolmogorovModel' has no attribute 'pmf_'"):
-        _ = KolmogorovModel().pmf_
-    assert "pmf_" not in dir(KolmogorovModel())
+    with pytest.raises(AttributeError, match="'KolmogorovDescent' has no attribute 'pmf_'"):
+        _ = KolmogorovDescent().pmf_
+    assert "pmf_" not in dir(KolmogorovDescent())
     assert "pmf_" in dir(BiasModel().fit(np.eye(3)))
     with pytest.raises(NotFittedError):
-        KolmogorovModel().predict()
+        KolmogorovDescent().predict()
 
 
 def test_methods_are_those_of_fitted_models() -> None:
-    assert KolmogorovModel.predict.__doc__ == FittedModel.predict.__doc__
-    assert KolmogorovModel.rules.__wrapped__ is FittedModel.rules  # type: ignore[attr-defined]
+    assert KolmogorovDescent.predict.__doc__ == FittedModel.predict.__doc__
+    assert KolmogorovDescent.rules.__wrapped__ is FittedModel.rules  # type: ignore[attr-defined]
 
 
 def test_a_misspelt_parameter_names_the_estimator() -> None:
-    with pytest.raises(TypeError, match=r"KolmogorovModel.__init__\(\) got an unexpected keyword"):
-        KolmogorovModel(n_event=4)  # type: ignore[call-arg]
+    with pytest.raises(
+        TypeError, match=r"KolmogorovDescent.__init__\(\) got an unexpected keyword"
+    ):
+        KolmogorovDescent(n_event=4)  # type: ignore[call-arg]
 
 
 def test_parameters_set_after_a_fit_hold_for_what_is_new(model, table, tmp_path) -> None:
-    other = KolmogorovModel.holding(model.fitted_).set_params(pmf_penalty=1e6)
+    other = KolmogorovDescent.holding(model.fitted_).set_params(pmf_penalty=1e6)
     assert np.ptp(other.transform(table), axis=0).max() < 1e-3  # all are the population's
     assert np.ptp(model.transform(table), axis=0).max() > 0.1  # who holds it too is as before
     other.save(tmp_path / "m")
@@ -67,25 +68,11 @@ def test_parameters_set_after_a_fit_hold_for_what_is_new(model, table, tmp_path)
 
 def test_estimators_that_share_a_model_do_not_disturb_each_other(model, table) -> None:
     penalties = (1.0, 1e6)
-    twins = [KolmogorovModel.holding(model.fitted_).set_params(pmf_penalty=x) for x in penalties]
+    twins = [KolmogorovDescent.holding(model.fitted_).set_params(pmf_penalty=x) for x in penalties]
     expected = [twin.transform(table) for twin in twins]
     with ThreadPoolExecutor(2) as pool:
         for k, found in enumerate(pool.map(lambda n: twins[n % 2].transform(table), range(40))):
             assert_array_equal(found, expected[k % 2])
-
-
-def test_the_best_model_of_a_search_is_the_one_that_answers(table) -> None:
-    search = KolmogorovModelCV(3, pmf_penalty=(10.0, 1.0), cv=0.2, random_state=0).fit(table)
-    assert search.best_model_ is search.best_model_
-    new = ([100], [0], [1.0])
-    search.best_model_.fold_in(new)
-    assert search.observations_.n_users == 41
-    assert search.fold_in(([101], [0], [1.0])).best_model_.observations_.n_users == 42
-    again = pickle.loads(pickle.dumps(search))
-    assert_array_equal(again.predict(), search.predict())
-    assert search.rules(top=3, restarts=1) is not None
-    with pytest.raises(AttributeError):
-        _ = KolmogorovModelCV().best_model_
 
 
 def test_a_fold_in_gives_a_new_model_and_leaves_the_old(model) -> None:
@@ -97,7 +84,7 @@ def test_a_fold_in_gives_a_new_model_and_leaves_the_old(model) -> None:
 
 
 def test_given_parts_stay_given_when_somebody_is_new(model, table) -> None:
-    parts = KolmogorovModel.from_parts(model.pmf_, model.indicators_, table)
+    parts = KolmogorovDescent.from_parts(model.pmf_, model.indicators_, table)
     assert "nothing: PMFs and indicators were given" in parts.summary()
     assert parts.fold_in(([100], [0], [1.0])).summary().count("were given") == 1
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.logic import event_labels
 from eventspace.logic.event_labels import EventLabels
 from tests.test_rules import random_model
@@ -35,7 +35,7 @@ def films():
     stars = 1 + 4 * np.clip(theta @ psi.T + rng.normal(0, 0.05, (60, 6)), 0, 1)
     stars[rng.random(stars.shape) < 0.3] = np.nan
     table = pd.DataFrame(stars, columns=items, index=[f"u{u}" for u in range(60)])
-    return KolmogorovModel.from_parts(theta, psi, table), tags
+    return KolmogorovDescent.from_parts(theta, psi, table), tags
 
 
 def test_labels_name_what_tells_events_apart(films) -> None:
@@ -89,7 +89,7 @@ def test_an_explanation_adds_up(films) -> None:
 
 
 def test_the_rules_of_an_explanation_bound_the_prediction(ratings) -> None:
-    model = KolmogorovModel(4, random_state=1).fit(ratings)
+    model = KolmogorovDescent(4, random_state=1).fit(ratings)
     seen = set(ratings.loc[ratings["user"] == "u2", "item"])
     kinds = set()
     middle = sum(model.observations_.scale) / 2
@@ -145,7 +145,7 @@ def test_no_line_cites_a_rating_on_the_wrong_side_of_the_middle(seed) -> None:
 
 
 def test_nearest_rules_and_heaviest_events_come_first(ratings) -> None:
-    model = KolmogorovModel(12, n_init=1, n_iter=4, random_state=1).fit(ratings)
+    model = KolmogorovDescent(12, n_init=1, n_iter=4, random_state=1).fit(ratings)
     why = model.explain("u2", "i4")
     assert why.events["mass"].is_monotonic_decreasing
     masses = model.pmf_mean_[why.events["event"]]
@@ -164,12 +164,12 @@ def test_nearest_rules_and_heaviest_events_come_first(ratings) -> None:
 def test_sets_of_all_or_no_events_explain_nothing() -> None:
     pmf, sets = np.full((2, 2), 0.5), np.array([[1, 0], [1, 0], [1, 1], [0, 0]])
     table = np.array([[0.5, 0.5, 1.0, 0.0], [0.5, 0.5, 1.0, 0.0]])
-    why = KolmogorovModel.from_parts(pmf, sets, table).explain(0, 0)
+    why = KolmogorovDescent.from_parts(pmf, sets, table).explain(0, 0)
     assert list(why.rules["other_item"]) == [1]
 
 
 def test_labels_agree_with_the_sets(ratings) -> None:
-    model = KolmogorovModel(5, random_state=1).fit(ratings)
+    model = KolmogorovDescent(5, random_state=1).fit(ratings)
     inside = dict(zip(model.item_ids_, model.indicators_, strict=True))
     events = model.events()
     assert events["likes"].map(len).sum() > 5
@@ -199,7 +199,7 @@ def test_tags_of_any_form_are_read() -> None:
 
 
 def test_users_that_are_numbers_and_chances_read_well() -> None:
-    model = KolmogorovModel(2, random_state=0).fit(np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]))
+    model = KolmogorovDescent(2, random_state=0).fit(np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]))
     text = str(model.explain(1, 0))
     assert text.startswith("user 1 and 0: ")
     assert "on the scale" not in text
@@ -208,7 +208,7 @@ def test_users_that_are_numbers_and_chances_read_well() -> None:
 
 def test_tables_are_of_the_callers_library(ratings) -> None:
     pl = pytest.importorskip("polars")
-    model = KolmogorovModel(3, random_state=0).fit(pl.from_pandas(ratings))
+    model = KolmogorovDescent(3, random_state=0).fit(pl.from_pandas(ratings))
     why = model.explain("u1", "i2")
     for table in (model.events(), why.events, why.rules):
         assert isinstance(table, pl.DataFrame)
@@ -243,7 +243,7 @@ def test_look_alikes_say_what_tells_them_apart() -> None:
     )
     theta = [[0.0, 0.5, 0.5], [0.1, 0.45, 0.45], [0.9, 0.05, 0.05], [1.0, 0.0, 0.0]]
     psi = [[0, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 0]]
-    model = KolmogorovModel.from_parts(theta, psi, Observations.from_wide(table))
+    model = KolmogorovDescent.from_parts(theta, psi, Observations.from_wide(table))
     labels = list(model.events()["label"])
     assert labels[1].startswith("50% come true: ")
     assert labels[2].startswith("75% come true: ")
@@ -261,7 +261,7 @@ def test_leanings_are_named_for_what_they_are() -> None:
     theta = np.random.default_rng(0).dirichlet(np.ones(6), 50)
     p = theta @ psi.T
     p[5:, 1:] = np.nan
-    model = KolmogorovModel.from_parts(theta, psi, Observations.of(p, scale=(0, 1)))
+    model = KolmogorovDescent.from_parts(theta, psi, Observations.of(p, scale=(0, 1)))
     ratings = np.isfinite(p).sum(axis=0)
     events = model.events()
     assert_allclose(events["breadth"], ratings @ psi / ratings.sum())
@@ -280,6 +280,6 @@ def test_ids_with_braces_and_escapes_are_named_as_they_are() -> None:
     pmf = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])
     sets = np.array([[1, 0], [0, 1], [1, 0]])
     columns = (np.repeat(users, 3), np.tile(items, 3), (pmf @ sets.T).ravel())
-    model = KolmogorovModel.from_parts(pmf, sets, columns)
+    model = KolmogorovDescent.from_parts(pmf, sets, columns)
     assert "of {x}'s mass" in str(model.explain("{x}", "{}"))
     assert "\\x1b[31m and ${a}: 50.0%" in str(model.explain("\x1b[31m", "${a}"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace.data.entries import Entries
 from eventspace.data.invariants import ARRAYS, MOST, NUMBERS
 from eventspace.fitted import files, load
@@ -26,7 +26,7 @@ from tests.observing import altered
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
 OLD = ROOT / "tests" / "files"
-KINDS = {"model": DescentFit, "posterior": PosteriorFit, "ensemble": EnsembleFit}
+KINDS = {"descent": DescentFit, "posterior": PosteriorFit, "ensemble": EnsembleFit}
 
 
 def rows(heading: str) -> dict[str, list[str]]:
@@ -75,7 +75,7 @@ def test_the_page_names_every_key_of_the_header() -> None:
 
 
 def test_numpy_opens_a_file(ratings, tmp_path) -> None:
-    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    model = KolmogorovDescent(3, random_state=0).fit(ratings)
     model.save(tmp_path / "m.eventspace")
     with np.load(io.BytesIO((tmp_path / "m.eventspace").read_bytes())) as arrays:
         np.testing.assert_array_equal(arrays["pmf"], model.pmf_)
@@ -103,12 +103,20 @@ def test_files_of_every_version_are_read(folder: Path, tmp_path) -> None:
         assert again.summary() == model.summary()
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_descent_had_another_name_before_format_3(version, tmp_path) -> None:
+    old = OLD / f"version-{version}" / "text.eventspace"
+    assert json.loads(members(old)["header.json"])["model"] == "KolmogorovModel"
+    KolmogorovDescent.load(old).save(tmp_path / "new")
+    assert json.loads(members(tmp_path / "new")["header.json"])["model"] == "KolmogorovDescent"
+
+
 def test_there_is_a_file_of_this_version() -> None:
     assert (OLD / f"version-{storage.VERSION}").is_dir()
 
 
 def test_large_files_are_stored_as_they_are(ratings, tmp_path, monkeypatch) -> None:
-    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    model = KolmogorovDescent(3, random_state=0).fit(ratings)
     model.save(tmp_path / "small.eventspace")
     monkeypatch.setattr(storage, "SMALL", 1000)
     model.save(tmp_path / "large.eventspace")
@@ -123,7 +131,7 @@ def test_large_files_are_stored_as_they_are(ratings, tmp_path, monkeypatch) -> N
 def test_a_table_of_a_library_that_is_not_here_is_answered_in_pandas(
     ratings, tmp_path, monkeypatch
 ) -> None:
-    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    model = KolmogorovDescent(3, random_state=0).fit(ratings)
     model.save(tmp_path / "m.eventspace")
     with_header(tmp_path / "m.eventspace", library="cudf")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
@@ -131,7 +139,7 @@ def test_a_table_of_a_library_that_is_not_here_is_answered_in_pandas(
 
 
 def test_what_could_not_be_read_again_is_not_written(ratings, tmp_path) -> None:
-    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    model = KolmogorovDescent(3, random_state=0).fit(ratings)
     model.set_params(n_events="x")
     with pytest.raises(ValueError, match="n_events='x' must be a whole number"):
         model.save(tmp_path / "m.eventspace")
@@ -140,7 +148,7 @@ def test_what_could_not_be_read_again_is_not_written(ratings, tmp_path) -> None:
     with pytest.raises(ValueError, match="codes has the shape"):
         model.save(tmp_path / "m.eventspace")
     far = np.array(["29999-01-01", "2000-01-01"], "M8[s]")
-    other = KolmogorovModel(2, random_state=0).fit((far, ["x", "y"], [0.1, 0.5]))
+    other = KolmogorovDescent(2, random_state=0).fit((far, ["x", "y"], [0.1, 0.5]))
     with pytest.raises(ValueError, match=r"29999.* cannot be written to a file and read again"):
         other.save(tmp_path / "m.eventspace")
     assert not list(tmp_path.iterdir())
@@ -158,18 +166,18 @@ def test_what_could_not_be_read_again_is_not_written(ratings, tmp_path) -> None:
 )
 @pytest.mark.filterwarnings("ignore:.*more than a file may ask for")
 def test_unusual_settings_come_back(settings, ratings, tmp_path) -> None:
-    model = KolmogorovModel(3, random_state=0).fit(ratings).set_params(**settings)
+    model = KolmogorovDescent(3, random_state=0).fit(ratings).set_params(**settings)
     model.save(tmp_path / "m.eventspace")
-    again = KolmogorovModel.load(tmp_path / "m.eventspace")
+    again = KolmogorovDescent.load(tmp_path / "m.eventspace")
     np.testing.assert_array_equal(again.predict(), model.predict())
 
 
 @pytest.mark.parametrize("kind", ["f2", ">i4", ">u8", ">f8", "u1", "u8", "f4"])
 def test_ids_of_every_number_come_back(kind, tmp_path) -> None:
     users = np.array([3, 1, 2], kind)
-    model = KolmogorovModel(2, random_state=0).fit((users, ["x", "y", "x"], [0.1, 0.5, 0.9]))
+    model = KolmogorovDescent(2, random_state=0).fit((users, ["x", "y", "x"], [0.1, 0.5, 0.9]))
     model.save(tmp_path / "m.eventspace")
-    again = KolmogorovModel.load(tmp_path / "m.eventspace")
+    again = KolmogorovDescent.load(tmp_path / "m.eventspace")
     assert list(again.user_ids_) == [3, 1, 2]
     np.testing.assert_array_equal(
         again.predict((users, ["x"] * 3)), model.predict((users, ["x"] * 3))
@@ -178,5 +186,5 @@ def test_ids_of_every_number_come_back(kind, tmp_path) -> None:
 
 def test_the_same_model_is_the_same_bytes(ratings, tmp_path) -> None:
     for name in ("one", "two"):
-        KolmogorovModel(3, random_state=0).fit(ratings).save(tmp_path / name)
+        KolmogorovDescent(3, random_state=0).fit(ratings).save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

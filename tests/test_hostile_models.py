@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eventspace import KolmogorovModel, KolmogorovPosterior, Observations
+from eventspace import KolmogorovDescent, KolmogorovPosterior, Observations
 from eventspace.baselines import HypercubeModel
 from eventspace.data.entries import Entries
 from eventspace.data.ids import Ids
@@ -35,7 +35,7 @@ WEIGHTS = [1.0, 2.0, 1.0, 0.5, 1.0]
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    KolmogorovModel(3, random_state=0).fit((*TABLE, WEIGHTS)).save(tmp_path / "m.eventspace")
+    KolmogorovDescent(3, random_state=0).fit((*TABLE, WEIGHTS)).save(tmp_path / "m.eventspace")
     return tmp_path / "m.eventspace"
 
 
@@ -129,7 +129,7 @@ HEADERS: list[tuple[dict[str, Any], str]] = [
     ({"version": 99}, "was written by a newer eventspace"),
     ({"format": "another"}, "is not an eventspace model"),
     ({"model": "Popen"}, "holds a 'Popen', of which this version knows nothing"),
-    ({"model": ["KolmogorovModel"]}, "of which this version knows nothing"),
+    ({"model": ["KolmogorovDescent"]}, "of which this version knows nothing"),
     ({"error": float("nan")}, "error is nan, not a number"),
     ({"error": -1.0}, "error is -1.0, not a number from 0 up"),
     ({"n_iter": 1.5}, "n_iter is 1.5, not a whole number"),
@@ -301,7 +301,7 @@ def test_heads_of_arrays_that_lie(path) -> None:
 MEASURED = """
 import resource, sys
 from eventspace.fitted import load
-from eventspace import KolmogorovModel, KolmogorovPosterior
+from eventspace import KolmogorovDescent, KolmogorovPosterior
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for path in sys.argv[1:]:
     try:
@@ -411,10 +411,10 @@ def test_entries_from_a_pickle_are_checked() -> None:
 
 
 def test_models_from_pickle_and_joblib_are_checked(ratings, tmp_path) -> None:
-    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    model = KolmogorovDescent(3, random_state=0).fit(ratings)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(), model.predict())
-    pickle.loads(pickle.dumps(KolmogorovModel(3)))  # not fitted
+    pickle.loads(pickle.dumps(KolmogorovDescent(3)))  # not fitted
     model.fitted_ = altered(model.fitted_, codes=model.codes_[:2])
     with pytest.raises(InvariantError, match="codes has the shape"):
         pickle.loads(pickle.dumps(model))
@@ -431,14 +431,14 @@ def test_models_from_pickle_and_joblib_are_checked(ratings, tmp_path) -> None:
 def test_given_parts_are_checked() -> None:
     seen = Observations.of(TABLE)
     pmf, sets = np.full((3, 2), 0.5), np.ones((2, 2))
-    KolmogorovModel.from_parts(pmf, sets, seen)
+    KolmogorovDescent.from_parts(pmf, sets, seen)
     for wrong in (np.nan, -0.5, 2.0, np.inf):
         with pytest.raises(ValueError, match="must be non-negative and add up to 1"):
-            KolmogorovModel.from_parts(np.where([[1, 0]], wrong, pmf), sets, seen)
+            KolmogorovDescent.from_parts(np.where([[1, 0]], wrong, pmf), sets, seen)
     with pytest.raises(ValueError, match="must be 0 or 1"):
-        KolmogorovModel.from_parts(pmf, sets * np.nan, seen)
+        KolmogorovDescent.from_parts(pmf, sets * np.nan, seen)
     with pytest.raises(ValueError, match="is wanted"):
-        KolmogorovModel.from_parts(pmf, sets[:1], seen)
+        KolmogorovDescent.from_parts(pmf, sets[:1], seen)
 
 
 def damaged_sparse() -> list[Any]:
@@ -468,7 +468,7 @@ def test_sparse_matrices_whose_indices_lead_outside(matrix) -> None:
     with pytest.raises(ValueError, match="does not hold together"):
         Observations.of(matrix)
     with pytest.raises(ValueError, match="does not hold together"):
-        KolmogorovModel(2, random_state=0).fit(matrix)
+        KolmogorovDescent(2, random_state=0).fit(matrix)
 
 
 # --- the checks themselves

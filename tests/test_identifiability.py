@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.baselines import HypercubeModel
 from eventspace.datasets import generators
 from eventspace.identifiability import (
@@ -20,10 +20,10 @@ from eventspace.identifiability import (
 )
 
 
-def held(pmf: np.ndarray, bits: np.ndarray) -> KolmogorovModel:
+def held(pmf: np.ndarray, bits: np.ndarray) -> KolmogorovDescent:
     """A fitted model with these parts."""
     table = Observations.of(np.clip(pmf @ bits.T, 0, 1), scale=(0, 1))
-    return KolmogorovModel.from_parts(pmf, bits, table)
+    return KolmogorovDescent.from_parts(pmf, bits, table)
 
 
 def explanations(bits: np.ndarray) -> int:
@@ -176,7 +176,7 @@ def test_the_same_model_in_another_order_is_stable_and_another_is_less_so() -> N
 def test_restarts_on_a_clear_table_agree_on_the_order() -> None:
     made = generators.planted(300, 60, 4, noise=0.02, random_state=0)
     fits = [
-        KolmogorovModel(4, pmf_penalty=0, n_init=4, random_state=seed).fit(made.observations())
+        KolmogorovDescent(4, pmf_penalty=0, n_init=4, random_state=seed).fit(made.observations())
         for seed in range(3)
     ]
     found = stability(fits)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from sklearn import config_context
 
-from eventspace import KolmogorovEnsemble, KolmogorovModel
+from eventspace import KolmogorovDescent, KolmogorovEnsemble
 
 
-@pytest.mark.parametrize("kind", [KolmogorovModel, KolmogorovEnsemble])
+@pytest.mark.parametrize("kind", [KolmogorovDescent, KolmogorovEnsemble])
 def test_a_model_shows_its_parameters_and_its_summary(kind, ratings) -> None:
     model = kind(n_events=3, random_state=0)
     assert not model._repr_mimebundle_()["text/html"].endswith("</pre>")
@@ -25,7 +25,7 @@ def test_a_model_shows_its_parameters_and_its_summary(kind, ratings) -> None:
 
 
 def test_rules_show_themselves_as_a_table(ratings) -> None:
-    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    model = KolmogorovDescent(3, random_state=0).fit(ratings)
     rules: Any = model.rules()
     shown = rules._repr_html_()
     assert "<table" in shown

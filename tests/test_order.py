@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace._base.codes import pack, unpack
 from eventspace.logic import inclusion
 from eventspace.logic.inclusion import Classes
@@ -260,7 +260,7 @@ def test_no_items_have_so_many_ratings() -> None:
 
 
 def test_tables_come_in_the_caller_s_library(ratings) -> None:
-    model = KolmogorovModel(3, n_iter=2, random_state=0).fit(pl.from_pandas(ratings))
+    model = KolmogorovDescent(3, n_iter=2, random_state=0).fit(pl.from_pandas(ratings))
     order = Order.of(Space(model.pmf_, model.codes_, model.observations_))
     for frame in (order.influence(), order.classes(), order.hasse(), order.consequents("i0")):
         assert isinstance(frame, pl.DataFrame)
@@ -272,7 +272,7 @@ def test_the_paper_s_maximal_items(movielens_100k, n_events: int, penalty: float
     """The twelve films whose ratings are all five stars; four events cannot part a thirteenth."""
     train, _ = movielens_100k
     observations = Observations.of((train["user"], train["item"], train["rating"]), scale="max")
-    model = KolmogorovModel(n_events, pmf_penalty=penalty, n_iter=5, random_state=0)
+    model = KolmogorovDescent(n_events, pmf_penalty=penalty, n_iter=5, random_state=0)
     model.fit(observations)
     order = Order.of(Space(model.pmf_, model.codes_, observations))
     rated = np.sort(observations.item_ids.values)

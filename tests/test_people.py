@@ -10,18 +10,18 @@ import time
 
 import pytest
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace._base import progress
 
 LONG_FIT = """
 import numpy as np, warnings
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 table = np.where(rng.random((300, 200)) < 0.5, rng.random((300, 200)), np.nan)
-KolmogorovModel(4, n_iter=1).fit(table)
+KolmogorovDescent(4, n_iter=1).fit(table)
 print("started", flush=True)
-model = KolmogorovModel(20, n_init=100_000, random_state=0).fit(table)
+model = KolmogorovDescent(20, n_init=100_000, random_state=0).fit(table)
 print(model.interrupted_, model.n_iter_ > 0, model.predict().shape, flush=True)
 """
 
@@ -47,10 +47,10 @@ def test_a_bar_appears_for_long_work_if_somebody_watches(ratings, monkeypatch, c
         time.sleep(0.5)
     assert "first step" in capsys.readouterr().err
     monkeypatch.setattr(progress, "Timer", Impatient)
-    KolmogorovModel(3, n_iter=3, random_state=0, verbose=True).fit(ratings)
+    KolmogorovDescent(3, n_iter=3, random_state=0, verbose=True).fit(ratings)
     assert "fit" in capsys.readouterr().err
-    KolmogorovModel(3, n_iter=3, random_state=0, verbose=False).fit(ratings)
-    KolmogorovModel(3, n_iter=3, random_state=0).fit(ratings)  # nobody watches a test
+    KolmogorovDescent(3, n_iter=3, random_state=0, verbose=False).fit(ratings)
+    KolmogorovDescent(3, n_iter=3, random_state=0).fit(ratings)  # nobody watches a test
     assert capsys.readouterr().err == ""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace._base import placing
 from eventspace._base.placing import placed
 from tests.command import in_process
@@ -24,7 +24,7 @@ FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system ha
 @pytest.fixture
 def model(ratings, tmp_path) -> Path:
     path: Path = tmp_path / "m"
-    KolmogorovModel(2, n_iter=2, random_state=0).fit(ratings).save(path)
+    KolmogorovDescent(2, n_iter=2, random_state=0).fit(ratings).save(path)
     return path
 
 
@@ -146,7 +146,7 @@ def test_a_second_ctrl_c_does_not_keep_the_part(tmp_path, monkeypatch) -> None:
 
 @POSIX
 def test_a_full_disk_names_the_file_of_a_model(model, tmp_path) -> None:
-    known = KolmogorovModel.load(model)
+    known = KolmogorovDescent.load(model)
     known.report(tmp_path / "page.html").unlink()  # its kernels are to be kept, too
     for path in (model, tmp_path / "new"):
         with files_of_at_most(100), pytest.raises(OSError, match="File too large") as caught:
@@ -156,7 +156,7 @@ def test_a_full_disk_names_the_file_of_a_model(model, tmp_path) -> None:
         known.report(tmp_path / "page.html")
     assert caught.value.filename == str(tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == [model]
-    KolmogorovModel.load(model)
+    KolmogorovDescent.load(model)
 
 
 OUTPUTS: dict[str, list[str]] = {

@@ -14,9 +14,8 @@ from matplotlib import pyplot as plt
 from matplotlib.text import Annotation
 
 from eventspace import (
+    KolmogorovDescent,
     KolmogorovEnsemble,
-    KolmogorovModel,
-    KolmogorovModelCV,
     KolmogorovPosterior,
     Observations,
     metrics,
@@ -33,64 +32,9 @@ def _close():
     plt.close("all")
 
 
-def searched(table, **settings) -> KolmogorovModelCV:
-    tried = {"n_events": (2, 3), "pmf_penalty": (10, 1, 0.1), "indicator_penalty": (0.0, 0.2)}
-    model = KolmogorovModelCV(**tried, n_init=1, cv=2, random_state=0)
-    model.set_params(**settings)
-    return model.fit(table)
-
-
 def curves(ax) -> dict[str, np.ndarray]:
     """The lines of a picture by their labels, as pairs of numbers."""
     return {line.get_label(): line.get_xydata() for line in ax.lines}
-
-
-def test_a_line_for_each_combination_and_a_ring_on_the_chosen(ratings) -> None:
-    model = searched(ratings)
-    found = curves(plots.selection_curve(model))
-    results = pd.DataFrame(model.cv_results_).sort_values("param_pmf_penalty")
-    groups = results.groupby(["param_n_events", "param_indicator_penalty"])
-    assert len(found) == len(groups) + 1
-    for (n, size), line in groups:
-        np.testing.assert_array_equal(
-            found[f"{n} events, indicator penalty {size:g}"],
-            line[["param_pmf_penalty", "mean_rmse"]],
-        )
-    best = model.best_params_["pmf_penalty"]
-    n, size = model.best_params_["n_events"], model.best_params_["indicator_penalty"]
-    ring = found[f"chosen: {n} events, {best:g} and {size:g}, RMSE {model.best_rmse_:.4g}"]
-    assert ring.tolist() == [[best, model.best_rmse_]]
-    assert model.best_rmse_ > 0.2  # stars, not probabilities
-
-
-def test_lines_can_be_told_apart(ratings) -> None:
-    ax = plots.selection_curve(searched(ratings, pmf_prior=("mean", "zero")))
-    looks = {(line.get_color(), line.get_linestyle()) for line in ax.lines}
-    assert len(looks) == len(ax.lines) == 2 * 2 * 2 + 1
-    assert "3 events, indicator penalty 0.2, prior zero" in curves(ax)
-
-
-@pytest.mark.parametrize(
-    ("penalties", "scale"), [((10, 1), "log"), ((10, 1, 0), "symlog"), (0, "linear")]
-)
-def test_the_axis_has_room_for_every_penalty(ratings, penalties, scale) -> None:
-    ax = plots.selection_curve(searched(ratings, pmf_penalty=penalties))
-    assert ax.get_xscale() == scale
-    low, high = ax.get_xlim()
-    assert low <= np.min(penalties) <= np.max(penalties) <= high
-
-
-def test_no_curve_without_entries_held_out() -> None:
-    alone = np.where(np.eye(3) > 0, 0.5, np.nan)  # each user and item with a single entry
-    with pytest.warns(UserWarning, match="no entry can be held out"):
-        model = KolmogorovModelCV(1, pmf_penalty=1, random_state=0).fit(alone)
-    with pytest.raises(ValueError, match="Nothing could be held out"):
-        plots.selection_curve(model)
-
-
-def test_what_has_chosen_nothing_has_no_curve(ratings) -> None:
-    with pytest.raises(TypeError, match="A KolmogorovModel has chosen nothing: the curve is that"):
-        plots.selection_curve(KolmogorovModel(2, random_state=0).fit(ratings))
 
 
 @pytest.mark.parametrize("strategy", ["quantile", "uniform"])
@@ -107,13 +51,12 @@ def test_calibration_is_the_reliability_curve_with_its_counts(strategy) -> None:
     assert places == shown["prediction"].tolist()
 
 
-def test_models_share_axes_and_one_diagonal(ratings) -> None:
+def test_models_share_axes_and_one_diagonal() -> None:
     _, ax = plt.subplots()
     for label in ("one", "two"):
         assert plots.calibration([0, 1, 1], [0.1, 0.7, 0.9], ax, n_bins=2, label=label) is ax
     assert list(curves(ax)) == ["calibrated", "one, 3 entries", "two, 3 entries"]
     assert len({line.get_color() for line in ax.lines}) == 3
-    assert plots.selection_curve(searched(ratings), ax) is ax
 
 
 def test_without_matplotlib_there_is_a_remedy(monkeypatch) -> None:
@@ -128,8 +71,8 @@ def test_matplotlib_is_imported_only_to_draw() -> None:
 
 
 @pytest.fixture
-def model(ratings) -> KolmogorovModel:
-    return KolmogorovModel(4, random_state=0).fit(ratings)
+def model(ratings) -> KolmogorovDescent:
+    return KolmogorovDescent(4, random_state=0).fit(ratings)
 
 
 def test_the_descent_is_the_history(model) -> None:
@@ -176,7 +119,7 @@ def test_the_map_of_indicators_has_each_items_row_and_twins_are_neighbours(model
 
 def test_a_map_of_many_has_no_names_and_of_very_many_only_some_rows() -> None:
     table = np.random.default_rng(0).random((4, 230))
-    model = KolmogorovModel(2, n_iter=2, random_state=0).fit(table)
+    model = KolmogorovDescent(2, n_iter=2, random_state=0).fit(table)
     ax = plots.indicators(model)
     assert np.shape(ax.images[0].get_array()) == (200, 2)
     assert not ax.get_yticklabels()
@@ -190,13 +133,13 @@ def test_who_is_not_known_cannot_be_drawn(model) -> None:
         plots.hasse(model, items=["nothing"])
 
 
-def planted_order() -> KolmogorovModel:
+def planted_order() -> KolmogorovDescent:
     """a inside b inside d; a inside c inside d; d2 has d's set; e stands alone."""
     sets = {"a": [0], "b": [0, 1], "c": [0, 2], "d": [0, 1, 2], "$d2$": [0, 1, 2], "e": [3]}
     pmf = np.random.default_rng(0).dirichlet(np.ones(4), 60)
     bits = np.array([[d in events for d in range(4)] for events in sets.values()])
     table = pd.DataFrame(pmf @ bits.T, columns=list(sets))
-    model = KolmogorovModel(4, pmf_penalty=0, n_init=8, random_state=0)
+    model = KolmogorovDescent(4, pmf_penalty=0, n_init=8, random_state=0)
     return model.fit(Observations.from_wide(table, scale=(0, 1)))
 
 
@@ -223,13 +166,13 @@ def test_the_hasse_diagram_of_some_items_draws_what_follows_among_them() -> None
     assert len(ax.lines) == 1
 
 
-def many_sets(n: int) -> KolmogorovModel:
+def many_sets(n: int) -> KolmogorovDescent:
     """Of n items with sets of 8 events, large and small, so that lines pass many rows."""
     rng = np.random.default_rng(n)
     sets = rng.random((n, 8)) < rng.random((n, 1))
     pmf = rng.dirichlet(np.ones(8), 5)
     names = [f"An item with a long name, {k}" for k in range(n)]
-    return KolmogorovModel.from_parts(pmf, sets, pd.DataFrame(pmf @ sets.T, columns=names))
+    return KolmogorovDescent.from_parts(pmf, sets, pd.DataFrame(pmf @ sets.T, columns=names))
 
 
 @pytest.mark.parametrize("n", [2, 5, 20, 60])
@@ -253,7 +196,7 @@ def test_no_line_of_the_hasse_diagram_passes_behind_a_box(n) -> None:
 
 def test_influence_falls_and_the_maximal_are_marked() -> None:
     table = pd.DataFrame({"always": [1.0] * 8, "half": [0.3, 0.9] * 4, "never": [0.0] * 8})
-    model = KolmogorovModel(2, pmf_penalty=0, random_state=0)
+    model = KolmogorovDescent(2, pmf_penalty=0, random_state=0)
     model.fit(Observations.from_wide(table, scale=(0, 1)))
     found = curves(plots.influence(model))
     expected = model.order().influence()["influence"]

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eventspace import KolmogorovModel, KolmogorovPosterior, Observations
+from eventspace import KolmogorovDescent, KolmogorovPosterior, Observations
 from eventspace._base.codes import unpack
 from eventspace.fitting import descent
 from eventspace.sampling import sampler
@@ -41,7 +41,7 @@ def test_it_predicts_better_than_a_single_model_and_than_means(posterior, noisy)
     train, test = noisy
     found = rmse(posterior.predict(test, unit="original"), test)
     table = Observations.from_long(train, scale=(1, 5))
-    single = KolmogorovModel(8, pmf_penalty=1, random_state=0).fit(table)
+    single = KolmogorovDescent(8, pmf_penalty=1, random_state=0).fit(table)
     assert found < rmse(single.predict(test, unit="original"), test)
     assert found < rmse(test["item"].map(train.groupby("item")["rating"].mean()), test)
     assert found < 0.55  # the noise alone is 0.4
@@ -121,8 +121,8 @@ def test_a_file_holds_it_all(posterior, noisy, tmp_path) -> None:
     np.testing.assert_array_equal(again.predict(noisy[1]), posterior.predict(noisy[1]))
     assert str(again.summary()) == str(posterior.summary())
     pd.testing.assert_frame_equal(again.diagnostics(), posterior.diagnostics())
-    with pytest.raises(ValueError, match="holds a KolmogorovPosterior, not a KolmogorovModel"):
-        KolmogorovModel.load(tmp_path / "p")
+    with pytest.raises(ValueError, match="holds a KolmogorovPosterior, not a KolmogorovDescent"):
+        KolmogorovDescent.load(tmp_path / "p")
 
 
 def test_new_users_fold_in(noisy) -> None:

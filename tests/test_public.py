@@ -10,7 +10,7 @@ from inspect import signature
 import pytest
 
 import eventspace
-from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior, Observations
+from eventspace import KolmogorovDescent, KolmogorovEnsemble, KolmogorovPosterior, Observations
 
 
 def public(thing: object) -> list[str]:
@@ -19,9 +19,8 @@ def public(thing: object) -> list[str]:
 
 def test_public_names() -> None:
     assert eventspace.__all__ == [
+        "KolmogorovDescent",
         "KolmogorovEnsemble",
-        "KolmogorovModel",
-        "KolmogorovModelCV",
         "KolmogorovPosterior",
         "Observations",
         "UserError",
@@ -34,7 +33,7 @@ def test_public_names() -> None:
 
 
 def test_public_names_of_the_classes() -> None:
-    own = {name for name in public(KolmogorovModel) if name in _declared(KolmogorovModel)}
+    own = {name for name in public(KolmogorovDescent) if name in _declared(KolmogorovDescent)}
     assert own == {
         "event",
         "events",

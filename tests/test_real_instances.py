@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.engines.gram import normal_equations
 from eventspace.indicators.exact import enumerate_costs, exact, sphere
 from eventspace.indicators.quadratic import TOLERANCE
@@ -17,7 +17,7 @@ from tests.kernels.instances import start_of_mixing
 def test_every_item_is_solved_exactly(movielens_100k, n_events: int, penalty: float) -> None:
     train, _ = movielens_100k
     observations = Observations.of(train, scale="max")
-    model = KolmogorovModel(n_events, pmf_penalty=penalty, n_iter=1, random_state=0)
+    model = KolmogorovDescent(n_events, pmf_penalty=penalty, n_iter=1, random_state=0)
     pmf = model.fit(observations).pmf_
     n_items = observations.n_items
     S, v = np.empty((n_items, n_events, n_events)), np.empty((n_items, n_events))
@@ -45,5 +45,5 @@ def test_all_items_are_proved_at_24_events(movielens_100k) -> None:
     train, _ = movielens_100k
     observations = Observations.of(train, scale="max")
     for penalty in (1.0, 60.0):
-        model = KolmogorovModel(24, pmf_penalty=penalty, n_iter=2, random_state=0)
+        model = KolmogorovDescent(24, pmf_penalty=penalty, n_iter=2, random_state=0)
         assert model.fit(observations).proved_.all()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace.fitted.model import _SEED
 from eventspace.logic.space import SHRINKAGE
 from eventspace.rules import mining
@@ -43,7 +43,7 @@ def random_model(seed: int, n_events: int = 4, n_items: int = 9, empty: bool = T
     table = pd.DataFrame(
         stars, columns=[f"i{i}" for i in range(n_items)], index=[f"u{u}" for u in range(n_users)]
     )
-    return KolmogorovModel.from_parts(theta, psi, table), theta, psi, table
+    return KolmogorovDescent.from_parts(theta, psi, table), theta, psi, table
 
 
 def naive_rules(theta, psi, table, min_evidence, min_support, min_confidence) -> dict:
@@ -232,7 +232,7 @@ def test_soft_rules_are_one_a_pair_of_classes(seed) -> None:
 
 
 def test_rules_follow_a_model_that_changes(ratings) -> None:
-    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    model = KolmogorovDescent(3, random_state=0).fit(ratings)
     before, alien = model.rules(top=None), model.event("i0")
     both = list(pairs(before)[0])
     model.fold_in(pd.DataFrame({"user": ["new"] * 2, "item": both, "rating": [2, 4]}))
@@ -268,7 +268,7 @@ def test_the_toy_example_of_the_paper_in_both_conventions() -> None:
     """supp(psi_1) lies inside supp(psi_2): 1 implies 2. The paper prints the converse."""
     p = pd.DataFrame([[0.3, 0.5], [0.1, 0.2]], index=["user 1", "user 2"], columns=["1", "2"])
     theta = [[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]
-    model = KolmogorovModel.from_parts(theta, [[0, 1, 0], [1, 1, 0]], p)
+    model = KolmogorovDescent.from_parts(theta, [[0, 1, 0], [1, 1, 0]], p)
     assert_allclose(model.predict(), p)
     ours = model.rules().iloc[0]
     assert (ours["if_item"], ours["then_item"], ours["kind"]) == ("1", "2", "implies")
@@ -277,7 +277,7 @@ def test_the_toy_example_of_the_paper_in_both_conventions() -> None:
     assert (paper["if_item"], paper["then_item"], paper["kind"]) == ("2", "1", "converse")
     assert_allclose(paper["confidence"], 0.2 / 0.35)
     assert paper["agreement"] == 0
-    same = KolmogorovModel.from_parts(theta, [[0, 1, 0], [0, 1, 0]], p)
+    same = KolmogorovDescent.from_parts(theta, [[0, 1, 0], [0, 1, 0]], p)
     both_ways = same.rules(convention="paper").iloc[0]
     assert (both_ways["kind"], both_ways["confidence"]) == ("equivalent", 1)
     one, two = model.event("1"), model.event("2")
@@ -308,32 +308,32 @@ def test_held_out_evidence_changes_only_the_evidence() -> None:
 
 
 def test_a_table_in_another_unit_is_doubted(ratings) -> None:
-    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    model = KolmogorovDescent(3, random_state=0).fit(ratings)
     with pytest.warns(UserWarning, match="nothing in the table reaches 3.5"):
         model.rules(ratings.assign(rating=ratings["rating"] / 5), like=3.5)
 
 
 def test_rules_can_be_sorted_by_stability(ratings) -> None:
-    found = KolmogorovModel(6, n_iter=3, random_state=5).fit(ratings)
+    found = KolmogorovDescent(6, n_iter=3, random_state=5).fit(ratings)
     assert found.rules(sort="stability", restarts=3)["stability"].is_monotonic_decreasing
 
 
 def test_a_like_is_above_the_mean_unless_said_otherwise(ratings) -> None:
-    model = KolmogorovModel(3, random_state=0).fit(ratings)
+    model = KolmogorovDescent(3, random_state=0).fit(ratings)
     above = ratings["rating"][ratings["rating"] > ratings["rating"].mean()].min()
     pd.testing.assert_frame_equal(model.rules(), model.rules(like=above))
     assert not model.rules().equals(model.rules(like=above + 1))
     table = pd.DataFrame({"user": list("aabb"), "item": list("xyxy"), "rating": [1, 3, 3, 5]})
-    few = KolmogorovModel.from_parts([[1.0]] * 2, [[1]] * 2, table).rules(top=None, fold=False)
+    few = KolmogorovDescent.from_parts([[1.0]] * 2, [[1]] * 2, table).rules(top=None, fold=False)
     at_the_mean = few[few["if_item"] == "y"].iloc[0]  # a's 3 is no like of y, nor b's 3 of x
     assert (at_the_mean["base_rate"], at_the_mean["like_rate"]) == (0, 0)
 
 
 def test_stability_is_the_part_of_restarts_in_which_the_rule_holds(ratings) -> None:
-    model = KolmogorovModel(6, n_init=1, n_iter=3, random_state=5).fit(ratings)
+    model = KolmogorovDescent(6, n_init=1, n_iter=3, random_state=5).fit(ratings)
     found = model.rules(top=None, fold=False, restarts=4)
     fits = [
-        KolmogorovModel(6, n_init=1, n_iter=3, random_state=_SEED + k).fit(ratings)
+        KolmogorovDescent(6, n_init=1, n_iter=3, random_state=_SEED + k).fit(ratings)
         for k in range(4)
     ]
     for row in found.itertuples():
@@ -350,7 +350,7 @@ def test_stability_is_the_part_of_restarts_in_which_the_rule_holds(ratings) -> N
 
 
 def test_proved_rules_hold_for_every_user(ratings) -> None:
-    model = KolmogorovModel(4, random_state=1).fit(ratings)
+    model = KolmogorovDescent(4, random_state=1).fit(ratings)
     p = pd.DataFrame(model.predict(), index=model.user_ids_, columns=model.item_ids_)
     found = model.rules(top=None, fold=False)
     assert len(found) > 5
@@ -360,14 +360,14 @@ def test_proved_rules_hold_for_every_user(ratings) -> None:
 
 def test_the_table_is_of_the_callers_library(ratings) -> None:
     pl = pytest.importorskip("polars")
-    found = KolmogorovModel(3, random_state=0).fit(pl.from_pandas(ratings)).rules()
+    found = KolmogorovDescent(3, random_state=0).fit(pl.from_pandas(ratings)).rules()
     assert isinstance(found, pl.DataFrame)
     assert found["if_item"].dtype == pl.String
 
 
 def test_no_rules_are_an_empty_table() -> None:
     table = pd.DataFrame([[0.2, 0.9], [0.8, 0.1]], index=["a", "b"], columns=["x", "y"])
-    model = KolmogorovModel.from_parts([[0.2, 0.8], [0.9, 0.1]], [[1, 0], [0, 1]], table)
+    model = KolmogorovDescent.from_parts([[0.2, 0.8], [0.9, 0.1]], [[1, 0], [0, 1]], table)
     found = model.rules()
     assert len(found) == 0
     assert {"if_item", "then_item", "surprise", "confidence", "users"} <= set(found.columns)

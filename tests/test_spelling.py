@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.cli.inputs import like
 from eventspace.data.attributes import read_attributes
 from eventspace.data.ids import Ids, number
@@ -161,7 +161,7 @@ def test_large_integers_with_some_missing_are_not_rounded(tmp_path: Path) -> Non
     assert attributes.values[:, 1].tolist() == [1.0, 0.0]
     assert like(table.ids(0), known).to_pylist() == BIG
     assert like(table.ids(0), Ids(["a"])).tolist() == [str(2**53), str(2**53 + 1), None]
-    model = KolmogorovModel(n_events=1, random_state=0).fit((BIG[:2], [1, 1], [0.0, 1.0]))
+    model = KolmogorovDescent(n_events=1, random_state=0).fit((BIG[:2], [1, 1], [0.0, 1.0]))
     with pytest.raises(ValueError, match=f"1 of these users: {2**53 + 3}"):
         model.predict((pa.array([2**53 + 3, 2**53 + 1]), [1, 1]))
 
@@ -182,7 +182,7 @@ def test_half_a_surrogate_pair_is_no_id() -> None:
         with pytest.raises(ValueError, match=r"user id '\\ud800' is no text: it holds half of"):
             Observations.of(data)
     assert like(["\udcff", "7"], Ids([7])) == ["\udcff", 7]
-    model = KolmogorovModel(n_events=1, random_state=0).fit((["a", "b"], [1, 1], [0.0, 1.0]))
+    model = KolmogorovDescent(n_events=1, random_state=0).fit((["a", "b"], [1, 1], [0.0, 1.0]))
     with pytest.raises(ValueError, match=r"knows no user '\\udcff'"):
         model.recommend("\udcff")
 
@@ -210,20 +210,20 @@ def test_ids_of_a_file_are_as_the_known_ones_are(tmp_path: Path) -> None:
     """A text file says neither fractions nor times of its own, but a DataFrame does."""
     path = tmp_path / "new.csv"
     fractions = pd.DataFrame({"user": [1.5, 2.5], "item": [1, 1], "value": [0.1, 0.9]})
-    model = KolmogorovModel(n_events=1, random_state=0).fit(fractions)
+    model = KolmogorovDescent(n_events=1, random_state=0).fit(fractions)
     path.write_text("user,item,value\n3.5,1,0.5\n")
     assert list(model.fold_in(path).user_ids_) == [1.5, 2.5, 3.5]
     path.write_text("user,item\n1.50,1\n3.5,1\n")
     np.testing.assert_array_equal(model.predict(path), model.predict(([1.5, 3.5], [1, 1])))
 
     days = fractions.assign(user=[datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)])
-    model = KolmogorovModel(n_events=1, random_state=0).fit(days)
+    model = KolmogorovDescent(n_events=1, random_state=0).fit(days)
     path.write_text("user,item\n2020-01-02,1\n")
     assert model.predict(path) == model.predict(([days.user[1]], [1]))
 
 
 def test_a_pair_needs_both_ids(tmp_path: Path) -> None:
-    model = KolmogorovModel(n_events=1, random_state=0).fit((["a", "b"], ["x", "x"], [0.1, 0.9]))
+    model = KolmogorovDescent(n_events=1, random_state=0).fit((["a", "b"], ["x", "x"], [0.1, 0.9]))
     path = tmp_path / "pairs.csv"
     path.write_text("user,item\na,x\n,x\n")
     for pairs in (path, (["a", None], ["x", "x"]), (np.array(["a", np.nan], object), ["x", "x"])):

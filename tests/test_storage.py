@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace.indicators import SDR
 from eventspace.pmf import FrankWolfe
 from eventspace.storage import archive as storage
 
 
 @pytest.fixture
-def model(ratings) -> KolmogorovModel:
-    return KolmogorovModel(
+def model(ratings) -> KolmogorovDescent:
+    return KolmogorovDescent(
         3,
         pmf_penalty=0.5,
         indicator_solver=SDR(7),
@@ -32,7 +32,7 @@ def model(ratings) -> KolmogorovModel:
 def test_a_loaded_model_is_the_one_that_was_saved(model, ratings, tmp_path) -> None:
     path = tmp_path / "films.eventspace"
     model.save(path)
-    loaded = KolmogorovModel.load(path)
+    loaded = KolmogorovDescent.load(path)
     assert loaded.get_params() == model.get_params()
     assert repr(loaded) == repr(model)
     assert loaded.summary() == model.summary()
@@ -63,15 +63,15 @@ def test_a_loaded_model_is_the_one_that_was_saved(model, ratings, tmp_path) -> N
 def test_ids_of_many_kinds_come_back_as_they_were(ids, tmp_path) -> None:
     users = np.fromiter(ids, dtype=object, count=3)
     path = tmp_path / "m.eventspace"
-    KolmogorovModel(2, random_state=0).fit((users, ["x", "y", "x"], [0.1, 0.5, 0.9])).save(path)
-    loaded = list(KolmogorovModel.load(path).observations_.user_ids)
+    KolmogorovDescent(2, random_state=0).fit((users, ["x", "y", "x"], [0.1, 0.5, 0.9])).save(path)
+    loaded = list(KolmogorovDescent.load(path).observations_.user_ids)
     assert loaded == ids
     assert [type(id_) for id_ in loaded] == [type(id_) for id_ in ids]
 
 
 def test_an_id_that_no_file_can_hold_is_named(tmp_path) -> None:
     path = tmp_path / "m.eventspace"
-    model = KolmogorovModel(2, random_state=0).fit(([Fraction(1, 3)] * 2, ["x", "y"], [0.1, 0.5]))
+    model = KolmogorovDescent(2, random_state=0).fit(([Fraction(1, 3)] * 2, ["x", "y"], [0.1, 0.5]))
     with pytest.raises(ValueError, match=r"Fraction\(1, 3\) is of kind Fraction"):
         model.save(path)
     assert list(tmp_path.iterdir()) == []
@@ -95,23 +95,23 @@ def test_a_failed_save_leaves_the_old_file(model, tmp_path, monkeypatch) -> None
 def test_missing_foreign_truncated_damaged_and_newer_files_are_refused(model, tmp_path) -> None:
     path = tmp_path / "m.eventspace"
     with pytest.raises(FileNotFoundError, match="no such file"):
-        KolmogorovModel.load(path)
+        KolmogorovDescent.load(path)
     model.save(path)
     content = path.read_bytes()
 
     for text in (b"", b"hello", b"\x93NUMPY" + bytes(100)):
         path.write_bytes(text)
         with pytest.raises(ValueError, match="is not an eventspace model"):
-            KolmogorovModel.load(path)
+            KolmogorovDescent.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "hello")
     with pytest.raises(ValueError, match="is not an eventspace model"):
-        KolmogorovModel.load(path)
+        KolmogorovDescent.load(path)
 
     for size in (10, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:size])
         with pytest.raises(ValueError, match="damaged or cut short"):
-            KolmogorovModel.load(path)
+            KolmogorovDescent.load(path)
 
     refused = 0
     for offset in range(0, len(content), 5):
@@ -120,17 +120,17 @@ def test_missing_foreign_truncated_damaged_and_newer_files_are_refused(model, tm
         path.write_bytes(bytes(damaged))
         with contextlib.suppress(ValueError):  # any other exception is a defect
             # some bytes of a zip file are not looked at: dates, for one
-            np.testing.assert_array_equal(KolmogorovModel.load(path).pmf_, model.pmf_)
+            np.testing.assert_array_equal(KolmogorovDescent.load(path).pmf_, model.pmf_)
             continue
         refused += 1
     assert refused > len(content) // 10
 
     storage.write(path, {"version": 99}, {})
     with pytest.raises(ValueError, match="newer eventspace"):
-        KolmogorovModel.load(path)
+        KolmogorovDescent.load(path)
     storage.write(path, {"model": "KolmogorovPosterior"}, {})
-    with pytest.raises(ValueError, match="holds a KolmogorovPosterior, not a KolmogorovModel"):
-        KolmogorovModel.load(path)
+    with pytest.raises(ValueError, match="holds a KolmogorovPosterior, not a KolmogorovDescent"):
+        KolmogorovDescent.load(path)
 
 
 def test_nothing_is_pickled(model, tmp_path) -> None:

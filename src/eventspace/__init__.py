@@ -9,16 +9,14 @@ if TYPE_CHECKING:
     from eventspace._base.errors import UserError
     from eventspace._base.version import __version__
     from eventspace.data.observations import Observations
+    from eventspace.estimators.descent import KolmogorovDescent
     from eventspace.estimators.ensemble import KolmogorovEnsemble
-    from eventspace.estimators.model import KolmogorovModel
     from eventspace.estimators.posterior import KolmogorovPosterior
-    from eventspace.estimators.selection import KolmogorovModelCV
     from eventspace.fitted import load
 
 __all__ = [
+    "KolmogorovDescent",
     "KolmogorovEnsemble",
-    "KolmogorovModel",
-    "KolmogorovModelCV",
     "KolmogorovPosterior",
     "Observations",
     "UserError",
@@ -28,9 +26,8 @@ __all__ = [
 
 # The rooms behind most names import numba, scikit-learn and pandas: they are opened on first use.
 _ROOMS = {
+    "KolmogorovDescent": "eventspace.estimators.descent",
     "KolmogorovEnsemble": "eventspace.estimators.ensemble",
-    "KolmogorovModel": "eventspace.estimators.model",
-    "KolmogorovModelCV": "eventspace.estimators.selection",
     "KolmogorovPosterior": "eventspace.estimators.posterior",
     "Observations": "eventspace.data.observations",
     "UserError": "eventspace._base.errors",

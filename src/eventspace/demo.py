@@ -18,7 +18,7 @@ from eventspace.baselines import BiasModel
 from eventspace.data.observations import Observations
 from eventspace.datasets import movielens_small
 from eventspace.estimators.base import Holder
-from eventspace.estimators.model import KolmogorovModel
+from eventspace.estimators.descent import KolmogorovDescent
 from eventspace.estimators.posterior import KolmogorovPosterior
 from eventspace.report import beside
 
@@ -55,7 +55,7 @@ def run(output: Path, console: Console, n_threads: int | None = -1) -> None:
     )
     seconds = timed(lambda: posterior.fit(table))
     console.print(f"Fitted a small posterior, {CHAINS} chains of {2 * SWEEPS} sweeps: {seconds}.")
-    models: list[KolmogorovModel] = []
+    models: list[KolmogorovDescent] = []
     seconds = timed(lambda: models.append(posterior.to_model(N_EVENTS)))
     model = models[0]
     console.print(f"Made of it one model to read, {N_EVENTS} events: {seconds}.\n")
@@ -89,7 +89,7 @@ def run(output: Path, console: Console, n_threads: int | None = -1) -> None:
 
 
 def write(
-    model: KolmogorovModel,
+    model: KolmogorovDescent,
     held_out: pd.DataFrame,
     genres: pd.Series[str],
     output: Path,
@@ -110,7 +110,7 @@ def timed(work: Callable[[], object]) -> str:
     return f"{time.perf_counter() - start:.1f} s"
 
 
-def show_events(model: KolmogorovModel, genres: pd.Series[str], console: Console) -> None:
+def show_events(model: KolmogorovDescent, genres: pd.Series[str], console: Console) -> None:
     """The heaviest events, named by genres, and the films that each likes more than others do."""
     events = model.events(genres)
     events["films"] = [", ".join(films[:3]) for films in model.events()["likes"]]
@@ -123,7 +123,7 @@ def show_events(model: KolmogorovModel, genres: pd.Series[str], console: Console
     console.print("", table)
 
 
-def show_rules(model: KolmogorovModel, held_out: pd.DataFrame, console: Console) -> None:
+def show_rules(model: KolmogorovDescent, held_out: pd.DataFrame, console: Console) -> None:
     """The first rules, and what the held-out users who rated both films say of each."""
     found = model.rules(held_out, top=SHOWN, min_evidence=WELL_RATED, like=LIKE)
     table = Table(

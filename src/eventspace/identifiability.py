@@ -79,7 +79,7 @@ def identifiability(model: Any) -> Identifiability:
     check_is_fitted(model)
     if not hasattr(model, "order"):
         raise UserTypeError(
-            f"A {type(model).__name__} proves nothing: events are those of a KolmogorovModel."
+            f"A {type(model).__name__} proves nothing: events are those of a KolmogorovDescent."
         )
     space = model.order().space
     occurring = space.pmf.max(axis=0) > 0

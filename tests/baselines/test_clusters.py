@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.baselines import ItemKMeans
 from eventspace.baselines.clusters import Means
 from eventspace.indicators.one_hot import OneHot, event_of, one_hot
@@ -108,7 +108,7 @@ def test_one_hot_is_not_k_means_but_k_means_with_numbers_that_add_up_to_one() ->
             Q, r, e = naive.sums(psi, np.arange(5), p, np.ones(5))
             cost += naive.simplex_minimum(Q, r) + e
         best = min(best, cost)
-    model = KolmogorovModel(
+    model = KolmogorovDescent(
         2, indicators="one-hot", pmf_penalty=0.0, n_init=30, tol=0.0, random_state=0
     ).fit(table)
     assert model.error_ == pytest.approx(best, rel=1e-4)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.baselines import BiasModel, BinaryFactorization
 from eventspace.baselines.vertices import affine_hull, nearest_vertices, select
 from eventspace.pmf import Pairwise
@@ -114,7 +114,7 @@ def test_noise_is_met_by_the_nearest_vertices() -> None:
     model = BinaryFactorization(5, n_jobs=1).fit(noisy)
     assert as_sets(model.indicators_) == as_sets(psi)
     assert 0.001 < model.distance_.max() < 0.3
-    truth = KolmogorovModel.from_parts(theta, psi, noisy)
+    truth = KolmogorovDescent.from_parts(theta, psi, noisy)
     assert model.error_ <= truth.error_
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace.baselines import HypercubeModel
 
 
@@ -14,7 +14,7 @@ def test_from_a_kolmogorov_model_it_never_ends_above_it(ratings, penalty: float)
     for seed in range(5):
         for n_events in (1, 2, 4):
             settings = {"pmf_penalty": penalty, "n_init": 1, "random_state": seed}
-            model = KolmogorovModel(n_events, **settings).fit(ratings)
+            model = KolmogorovDescent(n_events, **settings).fit(ratings)
             start = (model.pmf_, model.indicators_)
             relaxed = HypercubeModel(n_events, init=start, **settings).fit(ratings)
             assert relaxed.history_[0] <= model.history_[-1] + 1e-9

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace._base.errors import UserError
 from tests.fuzz.judge import (
     LONGEST,
@@ -72,7 +72,7 @@ Bits = NDArray[np.bool_]
 
 
 class ExpressionTarget:
-    """Texts for :meth:`KolmogorovModel.query`.
+    """Texts for :meth:`KolmogorovDescent.query`.
 
     Where a text was made from a formula the case says what it must give: JSON of the text and of
     the elementary events in it, None where nobody knows.
@@ -85,7 +85,7 @@ class ExpressionTarget:
         u, i = (at.ravel() for at in np.indices((5, len(ITEMS))))
         p = np.clip(self.pmf @ self.sets.T, 0, 1).ravel()
         table = ([f"u{k}" for k in u], [ITEMS[k] for k in i], p)
-        self.model = KolmogorovModel.from_parts(self.pmf, self.sets, table)
+        self.model = KolmogorovDescent.from_parts(self.pmf, self.sets, table)
 
     def warm_up(self) -> None:
         verdict = self(json.dumps(["Alien & ~Heat", None]).encode())

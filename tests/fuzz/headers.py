@@ -18,7 +18,7 @@ VALUES: tuple[Any, ...] = (
     [True, False], "polars", "pyarrow", "os", "__class__",
 )  # fmt: skip
 MODELS = (
-    *("KolmogorovModel", "KolmogorovEnsemble", "KolmogorovPosterior", "Observations", "datasets"),
+    *("KolmogorovDescent", "KolmogorovEnsemble", "KolmogorovPosterior", "Observations", "datasets"),
     *("__version__", "eventspace", "load", "os.system", "KolmogorovSelection", "Exact", "event"),
 )
 SOLVERS: tuple[dict[str, Any], ...] = (

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior
+from eventspace import KolmogorovDescent, KolmogorovEnsemble, KolmogorovPosterior
 
 N_USERS, N_ITEMS = 12, 9
 _WORDS = (
@@ -52,24 +52,24 @@ def fitted() -> Iterator[tuple[str, Any]]:
     texts = (_named("user", users), _named("item", items), stars)
     single: dict[str, Any] = {"n_init": 1, "n_iter": 3, "random_state": 0, "n_jobs": 1}
 
-    model = KolmogorovModel(3, **single).fit(ints)
+    model = KolmogorovDescent(3, **single).fit(ints)
     yield "int-ids", model
-    yield "text-ids", KolmogorovModel(4, **single, indicator_solver="local").fit(texts)
+    yield "text-ids", KolmogorovDescent(4, **single, indicator_solver="local").fit(texts)
     yield (
         "mixed-ids",
-        KolmogorovModel(3, **{**single, "n_jobs": -1}).fit((_mixed(users), *texts[1:])),
+        KolmogorovDescent(3, **{**single, "n_jobs": -1}).fit((_mixed(users), *texts[1:])),
     )
     weights = 0.5 + users % 3
-    yield "weighted", KolmogorovModel(3, **single, pmf_prior="zero").fit((*texts[:2], p, weights))
-    yield "shared", KolmogorovModel(2, **single, indicators="shared").fit(ints)
-    yield "one-hot", KolmogorovModel(3, **single, indicators="one-hot").fit(ints)
+    yield "weighted", KolmogorovDescent(3, **single, pmf_prior="zero").fit((*texts[:2], p, weights))
+    yield "shared", KolmogorovDescent(2, **single, indicators="shared").fit(ints)
+    yield "one-hot", KolmogorovDescent(3, **single, indicators="one-hot").fit(ints)
     known = np.random.default_rng(1).random((N_ITEMS, 3)) < 0.5
-    yield "given-indicators", KolmogorovModel(3, **single).fit(ints, indicators=known * 1)
+    yield "given-indicators", KolmogorovDescent(3, **single).fit(ints, indicators=known * 1)
     yield "many-events", _many_events(ints)
     # of one user and one item nothing is known
     wide = np.full((5, 4), np.nan)
     wide[:4, :3] = np.arange(12).reshape(4, 3) / 11
-    yield "unrated", KolmogorovModel(2, **single).fit(wide)
+    yield "unrated", KolmogorovDescent(2, **single).fit(wide)
 
     ensemble = KolmogorovEnsemble(
         3, n_models=3, n_iter=2, pmf_penalty=1.0, indicator_penalty=0.0, random_state=0, n_jobs=1
@@ -113,10 +113,10 @@ def _mixed(at: Any) -> list[Any]:
     return [ids[k] for k in at]
 
 
-def _many_events(triples: tuple[Any, Any, Any]) -> KolmogorovModel:
+def _many_events(triples: tuple[Any, Any, Any]) -> KolmogorovDescent:
     rng = np.random.default_rng(2)
     pmf = rng.dirichlet(np.ones(70), N_USERS)
-    return KolmogorovModel.from_parts(pmf, rng.random((N_ITEMS, 70)) < 0.5, triples)
+    return KolmogorovDescent.from_parts(pmf, rng.random((N_ITEMS, 70)) < 0.5, triples)
 
 
 def _weighed(drawn: dict[str, Any]) -> KolmogorovPosterior:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace._base.errors import UserError
 from eventspace.report.budget import name_of
 from tests.fuzz.judge import (
@@ -119,7 +119,7 @@ class PageTarget:
         users, items = ([said[side][k] for k in at] for side, at in (("users", u), ("items", i)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = KolmogorovModel.from_parts(self.pmf, self.sets, (users, items, p.ravel()))
+            model = KolmogorovDescent.from_parts(self.pmf, self.sets, (users, items, p.ravel()))
             model.report(self.path, title=said["title"] or None, tags=said["tags"])
         return self.path.read_bytes().decode("utf-8"), model
 

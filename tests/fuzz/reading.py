@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.data.readers.files import read_arrow
 from tests.fuzz import tables
 from tests.fuzz.judge import (
@@ -126,5 +126,5 @@ def _fit(observed: Observations) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         options: dict[str, Any] = {"n_iter": 1, "n_init": 1, "random_state": 0, "n_jobs": 1}
-        model = KolmogorovModel(2, **options).fit(observed)
+        model = KolmogorovDescent(2, **options).fit(observed)
         demand_chances(model.predict(), "predict()")

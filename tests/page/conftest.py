@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from tests.planted import chances, long
 
 # what a page must show as it is: markup, quotes, scripts that run from right to left, emoji
@@ -43,12 +43,12 @@ def films() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def model(films: pd.DataFrame) -> KolmogorovModel:
-    return KolmogorovModel(5, pmf_penalty=1.0, random_state=0, n_jobs=1).fit(films)
+def model(films: pd.DataFrame) -> KolmogorovDescent:
+    return KolmogorovDescent(5, pmf_penalty=1.0, random_state=0, n_jobs=1).fit(films)
 
 
 @pytest.fixture(scope="session")
-def many_items() -> KolmogorovModel:
+def many_items() -> KolmogorovDescent:
     """100,000 items of 16 events, a few of them much better known than the rest."""
     rng = np.random.default_rng(0)
     n_items, n_users = 100_000, 500
@@ -60,7 +60,7 @@ def many_items() -> KolmogorovModel:
     values = np.einsum("kd,kd->k", pmf[users], psi[items])
     names = np.array([f"Item {i:06d}, one of many" for i in range(n_items)], dtype=object)
     table = Observations.of((users, names[items], values), scale=(0, 1))
-    return KolmogorovModel.from_parts(pmf[table.user_ids.values], psi, table)
+    return KolmogorovDescent.from_parts(pmf[table.user_ids.values], psi, table)
 
 
 def missing(what: str) -> None:
@@ -129,5 +129,5 @@ def visit(browser: Any, written: Path) -> Iterator[Visit]:
 
 
 @pytest.fixture(scope="session")
-def written(model: KolmogorovModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def written(model: KolmogorovDescent, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return model.report(tmp_path_factory.mktemp("page") / "films.html", title="Films & <more>")

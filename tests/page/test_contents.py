@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from eventspace import KolmogorovEnsemble, KolmogorovModel
+from eventspace import KolmogorovDescent, KolmogorovEnsemble
 from eventspace.metrics import reliability_curve, rmse
 from eventspace.report import budget
 from eventspace.report.assembly import SCRIPTS, page
@@ -181,14 +181,14 @@ def test_many_entries_are_sampled(model, monkeypatch) -> None:
 
 def test_values_of_many_kinds_are_put_in_parts() -> None:
     table = np.random.default_rng(0).random((30, 12))
-    part = of(KolmogorovModel(3, random_state=0).fit(table))["fit"]["parts"]["training data"]
+    part = of(KolmogorovDescent(3, random_state=0).fit(table))["fit"]["parts"]["training data"]
     assert len(part["observed"]) == 20
     assert np.sum(part["cells"]) == 360
 
 
 def test_unrated_items_and_more_users_than_ratings_are_no_trouble() -> None:
     table = np.array([[1.0, 0.0, np.nan], [0.5, 1.0, np.nan], [np.nan, np.nan, np.nan]])
-    model = KolmogorovModel(2, random_state=0).fit(table)
+    model = KolmogorovDescent(2, random_state=0).fit(table)
     whole = of(model)
     assert whole["items"]["name"] == ["0", "1"]
     assert len(whole["users"]["name"]) == 2
@@ -196,7 +196,7 @@ def test_unrated_items_and_more_users_than_ratings_are_no_trouble() -> None:
 
 
 def test_any_library_of_tables_will_do(films) -> None:
-    model = KolmogorovModel(3, random_state=0).fit(
+    model = KolmogorovDescent(3, random_state=0).fit(
         pl.from_pandas(films[films["item"].str.len() < 9])
     )
     whole = of(model)
@@ -236,7 +236,7 @@ def test_an_average_is_compressed(films, tmp_path) -> None:
 
 def test_too_many_events_have_a_remedy(tmp_path) -> None:
     pmf = np.full((2, 70), 1 / 70)
-    model = KolmogorovModel.from_parts(pmf, np.eye(3, 70) > 0, np.full((2, 3), 0.5))
+    model = KolmogorovDescent.from_parts(pmf, np.eye(3, 70) > 0, np.full((2, 3), 0.5))
     with pytest.raises(ValueError, match=r"has 70 events, too many to read.*to_model\(16\)\.$"):
         model.report(tmp_path / "no.html")
 
@@ -258,5 +258,5 @@ def test_the_page_is_the_same_each_time(model, written, tmp_path) -> None:
 
 
 def test_the_report_is_imported_only_to_write_one() -> None:
-    code = "import sys, eventspace.estimators.model; sys.exit('eventspace.report' in sys.modules)"
+    code = "import sys, eventspace.estimators.descent; sys.exit('eventspace.report' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from tests.command import in_process
 from tests.page.conftest import HOSTILE, Visit
 from tests.page.test_views import VIEWS, number_of
@@ -35,7 +35,7 @@ def hostile_frame(films: pd.DataFrame) -> pd.DataFrame:
 
 def test_users_tags_title_and_evidence(browser, films, tmp_path) -> None:
     table = hostile_frame(films)
-    model = KolmogorovModel(3, n_init=1, random_state=0).fit(table)
+    model = KolmogorovDescent(3, n_init=1, random_state=0).fit(table)
     tags = {item: f"{BREAKS} {k % 3}|<b>{k % 2}</b>" for k, item in enumerate(model.item_ids_)}
     stranger = pd.DataFrame({"user": [BREAKS], "item": [BREAKS + "?"], "rating": [3.0]})
     evidence = pd.concat([table[::5], stranger])
@@ -85,7 +85,7 @@ def test_no_exported_cell_is_a_formula(browser, tmp_path) -> None:
     names = ["=1+1", "+1", "-1", "@SUM(1)", '=HYPERLINK("http://x", "y")', "\tx", "plain-1", "Ü=1"]
     sets = np.arange(1, 9)[:, None] >> np.arange(4) & 1 > 0
     pmf = np.random.default_rng(0).dirichlet(np.ones(4), 9)
-    model = KolmogorovModel.from_parts(pmf, sets, pd.DataFrame(pmf @ sets.T, columns=names))
+    model = KolmogorovDescent.from_parts(pmf, sets, pd.DataFrame(pmf @ sets.T, columns=names))
     with Visit(browser, model.report(tmp_path / "page.html")) as visit:
         page = visit.go("rules")
         with page.expect_download() as started:

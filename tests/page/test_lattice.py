@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from tests.page.conftest import PHONE, Visit
 
 # pairs of a line and a box that it passes behind although it is not one of its ends
@@ -38,7 +38,7 @@ def dense(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(0)
     sets = rng.random((70, 7)) < rng.random((70, 1))
     pmf = rng.dirichlet(np.ones(7), 4)
-    model = KolmogorovModel.from_parts(pmf, sets, pmf @ sets.T)
+    model = KolmogorovDescent.from_parts(pmf, sets, pmf @ sets.T)
     return model.report(tmp_path_factory.mktemp("dense") / "dense.html")
 
 

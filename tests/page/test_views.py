@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent
 from eventspace.report import budget
 from tests.page.conftest import HOSTILE, Visit
 
@@ -339,7 +339,7 @@ def test_the_fit_is_shown_in_numbers_too(visit, model) -> None:
 @pytest.mark.parametrize("n_events", [1, 40])
 def test_small_models_have_pages(browser, tmp_path, shape, n_events) -> None:
     table = np.arange(shape[0] * shape[1]).reshape(shape) % 2
-    model = KolmogorovModel(n_events, random_state=0, n_jobs=1, n_init=1).fit(table)
+    model = KolmogorovDescent(n_events, random_state=0, n_jobs=1, n_init=1).fit(table)
     views = ("events", "event/0", "lattice", "lattice/0", "rules", "item/0", "user/0", "fit")
     with Visit(browser, model.report(tmp_path / "small.html")) as visit:
         for view in views:
@@ -361,7 +361,7 @@ def test_a_page_without_users_says_so(browser, model, tmp_path) -> None:
 
 
 def test_a_model_without_rules_says_so(browser, tmp_path) -> None:
-    model = KolmogorovModel.from_parts(
+    model = KolmogorovDescent.from_parts(
         np.full((2, 3), 1 / 3), np.eye(3) > 0, np.full((2, 3), 1 / 3)
     )
     assert len(model.rules(top=None)) == 0

@@ -69,7 +69,7 @@ class HypercubeModel(Alternating):
         """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored.
 
         Given PMFs (users x events) or indicators (items x events, numbers from 0 to 1) are kept,
-        and only the other side is learnt, as in ``KolmogorovModel.fit``.
+        and only the other side is learnt, as in ``KolmogorovDescent.fit``.
         """
         self.given_ = None
         if pmf is None and indicators is None:

@@ -36,7 +36,6 @@ def _eventspace(
 
 for command in (
     learning.fit,
-    learning.select,
     looking.info,
     looking.report,
     predicting.predict,

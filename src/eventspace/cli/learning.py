@@ -1,4 +1,4 @@
-"""Commands that learn: fit and select."""
+"""The command that learns: fit."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from eventspace.cli import interrupts, options
 from eventspace.cli.mistakes import OPTIONS
 from eventspace.cli.terminal import say
 
-Kind = Literal["model", "posterior", "ensemble"]
+Kind = Literal["descent", "posterior", "ensemble"]
 CLASSES = {
-    "model": "KolmogorovModel",
+    "descent": "KolmogorovDescent",
     "posterior": "KolmogorovPosterior",
     "ensemble": "KolmogorovEnsemble",
 }
@@ -26,7 +26,7 @@ def fit(
     output: options.ModelOutput,
     kind: Annotated[
         Kind, typer.Option(help="One model to read, or an average that predicts better.")
-    ] = "model",
+    ] = "descent",
     events: Annotated[
         int | None,
         typer.Option(
@@ -134,106 +134,3 @@ def _made(kind: Kind, parameters: dict[str, Any], **others: Any) -> Any:
             kinds = " or ".join(other for other in CLASSES if name in knows(other))
             raise UserError(f"{OPTIONS[name]} is not for --kind {kind}, but for {kinds}.")
     return getattr(eventspace, CLASSES[kind])(**given, **others)
-
-
-def select(
-    table: options.Table,
-    output: options.ModelOutput,
-    events: Annotated[
-        str, typer.Option(metavar="auto|N,N,...", help="Numbers of events to try.")
-    ] = "auto",
-    penalty: Annotated[
-        str, typer.Option(metavar="auto|X,X,...", help="Penalties on PMFs to try.")
-    ] = "auto",
-    indicator_penalty: Annotated[
-        str, typer.Option(metavar="X,X,...", help="Penalties on indicators to try.")
-    ] = "0,0.2",
-    folds: Annotated[
-        str,
-        typer.Option(
-            metavar="auto|N|PART", help="Folds of the entries, or the part held out once."
-        ),
-    ] = "auto",
-    iterations: Annotated[
-        int,
-        typer.Option(metavar="N", parser=options.whole(1), help="The most iterations a penalty."),
-    ] = 10,
-    seed: options.Seed = 0,
-    threads: options.Threads = -1,
-    user: options.User = None,
-    item: options.Item = None,
-    value: options.Value = None,
-    weight: options.Weight = None,
-    successes: options.Successes = None,
-    trials: options.Trials = None,
-    wide: options.Wide = False,
-    scale: options.Scale = "auto",
-    duplicates: options.Duplicates = "error",
-    as_json: options.Json = False,
-) -> None:
-    """Choose events and penalties on held-out entries, and fit the best model to all."""
-    from eventspace import KolmogorovModelCV
-    from eventspace.cli.inputs import Columns, observations
-    from eventspace.cli.outputs import check_model_output, form_of, records, write, write_json
-
-    check_model_output(output, table)
-    model = KolmogorovModelCV(
-        _numbers("--events", events, int),
-        pmf_penalty=_numbers("--penalty", penalty, float),
-        indicator_penalty=_numbers("--indicator-penalty", indicator_penalty, float),
-        cv=_folds(folds),
-        n_iter=iterations,
-        random_state=seed,
-        n_jobs=threads,
-    )
-    columns = Columns(user, item, value, weight, successes, trials)
-    model.fit(observations(table, columns, wide, scale, duplicates))
-    model.save(output)
-    names = {
-        "events": "param_n_events",
-        "indicator_penalty": "param_indicator_penalty",
-        "penalty": "param_pmf_penalty",
-        "rmse": "mean_rmse",
-        "std": "std_rmse",
-        "seconds": "fit_time",
-    }
-    found = model.cv_results_
-    trials_made = {name: found[key] for name, key in names.items() if key in found}
-    best = {
-        "events": model.best_params_["n_events"],
-        "indicator_penalty": model.best_params_["indicator_penalty"],
-        "penalty": model.best_params_["pmf_penalty"],
-        "rmse": model.best_rmse_,
-    }
-    if as_json:
-        write_json({"best": best, "tried": records(trials_made)})
-        return
-    write(trials_made, "-", form_of("-", None, False))
-    say(
-        f"best: --events {best['events']} --penalty {best['penalty']:g} --indicator-penalty "
-        f"{best['indicator_penalty']:g}, held-out RMSE {best['rmse']:.4f}; written: {output}"
-    )
-
-
-def _numbers(option: str, text: str, kind: type[int] | type[float]) -> Any:
-    """ "auto", or the numbers in a text."""
-    if text == "auto":
-        return text
-    try:
-        return [kind(part) for part in text.split(",")]
-    except ValueError:
-        raise UserError(
-            f"{option} {text} is neither auto nor {'whole ' * (kind is int)}numbers with commas "
-            "between them."
-        ) from None
-
-
-def _folds(text: str) -> Any:
-    if text == "auto":
-        return text
-    try:
-        return int(text) if text.isdigit() else float(text)
-    except ValueError:
-        raise UserError(
-            f"--folds {text} is neither auto, nor a number of folds, nor a part such as 0.1."
-        ) from None

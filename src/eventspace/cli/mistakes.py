@@ -35,7 +35,6 @@ OPTIONS = {
     "n_iter": "--iterations",
     "n_chains": "--chains",
     "n_models": "--models",
-    "cv": "--folds",
     "n_jobs": "--threads",
     "level": "--interval",
     "item": "--item",

@@ -25,9 +25,6 @@ R = TypeVar("R")
 F = TypeVar("F")
 
 
-HELD = ("fitted_", "best_model_")  # what an estimator holds, and asks for the rest
-
-
 def answered(method: Callable[Concatenate[F, P], R]) -> Callable[Concatenate[Any, P], R]:
     """A method of fitted models as one of the estimators that hold them."""
 
@@ -65,7 +62,7 @@ class Holder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __getattr__(self, name: str) -> Any:
         """What the fitted model knows; not what it does."""
-        asked = name.endswith("_") and not name.startswith("_") and name not in HELD
+        asked = name.endswith("_") and not name.startswith("_") and name != "fitted_"
         if asked and hasattr(self, "fitted_"):
             value = getattr(self.fitted_, name[:-1], self)
             if value is not self and not callable(value):

@@ -14,7 +14,7 @@ from eventspace.data.observations import Observations, to_learn_from
 from eventspace.estimators.average import AverageEstimator
 from eventspace.fitted.ensemble import FittedEnsemble
 from eventspace.fitted.fit import EnsembleFit, stacked
-from eventspace.fitting.folds import folds
+from eventspace.fitting.folds import held_out
 from eventspace.fitting.restarts import EnsembleSettings, Restarts, Trial, check_settings
 from eventspace.fitting.settings import checked_engine
 
@@ -88,13 +88,13 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
         check_settings(self)
         observations = to_learn_from(X)
         random = check_random_state(self.random_state)
-        parts = folds(observations, HELD_OUT, random)
+        fold = held_out(observations, HELD_OUT, random)
         seed = int(random.randint(2**31))
         restarts = Restarts(self.n_events, self.n_iter, checked_engine(self), self.verbose)
         penalty = None if self.pmf_penalty == "auto" else float(self.pmf_penalty)
         sizes = SIZES if self.indicator_penalty == "auto" else [float(self.indicator_penalty)]
-        if parts:
-            best = restarts.best(parts[0], penalty, sizes, seed)
+        if fold is not None:
+            best = restarts.best(fold, penalty, sizes, seed)
         else:
             warnings.warn("no entry can be held out: intervals are too narrow", stacklevel=2)
             best = Trial(MIDDLE if penalty is None else penalty, sizes[-1], np.nan, np.nan)

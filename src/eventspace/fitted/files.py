@@ -37,6 +37,7 @@ KINDS: dict[str, tuple[type[Fit], type[Any]]] = {
     EnsembleFit.estimator: (EnsembleFit, EnsembleSettings),
     PosteriorFit.estimator: (PosteriorFit, SamplingSettings),
 }
+BEFORE_3 = "KolmogorovModel"  # what formats 1 and 2 call a descent
 HEADER_KEYS = ("format", "version", "model", "written_by", "parameters", "scale", "library")
 SWITCHES = ("verbose", "warm_start")
 UNKNOWN = ("held_out_error",)  # NaN where it is not known, and null in a file
@@ -120,6 +121,8 @@ def load_fit(path: str | os.PathLike[str], wanted: str | None = None) -> tuple[F
     """A fit and its settings, as :func:`save_fit` wrote them, of this kind or of any."""
     with archive.opened(path) as stored:
         name = stored.header.get("model")
+        if name == BEFORE_3 and stored.header["version"] < 3:
+            name = DescentFit.estimator
         if name not in list(KINDS) or wanted not in (None, name):
             held = (
                 name

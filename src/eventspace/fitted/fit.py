@@ -70,7 +70,7 @@ class DescentFit(Fit):
     given: str | None  # the side that was given: "pmf" or "indicators"
     loss: float | None  # RMS from the average's predictions, of a fit that is compressed from one
 
-    estimator: ClassVar[str] = "KolmogorovModel"
+    estimator: ClassVar[str] = "KolmogorovDescent"
 
     @classmethod
     def of(

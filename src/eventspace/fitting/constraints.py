@@ -113,7 +113,7 @@ def read_given(observations: Observations, pmf: Any, indicators: Any, n_events: 
     if pmf is not None and indicators is not None:
         raise UserError(
             "pmf and indicators are both given, so that there is nothing to learn: give one. "
-            "(KolmogorovModel.from_parts makes a model of PMFs and sets.)"
+            "(KolmogorovDescent.from_parts makes a model of PMFs and sets.)"
         )
     given = Given(
         None if pmf is None else _part(pmf, observations.user_ids, "pmf", n_events),

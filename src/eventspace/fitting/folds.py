@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.checks import is_real, is_whole
-from eventspace._base.errors import UserError
 from eventspace._base.types import Bits
 from eventspace.data.entries import Entries, transpose
 from eventspace.data.observations import Observations
 from eventspace.metrics import rmse
 
 Positions = NDArray[np.integer[Any]]
-
-SMALL = 3_000  # entries: below, five folds cost next to nothing
 
 
 @dataclass
@@ -55,21 +50,11 @@ class Fold:
         return rmse(self.truth, self.train.from_unit(p), self.weight)
 
 
-def folds(seen: Observations, cv: Any, random: np.random.RandomState) -> list[Fold]:
-    """The folds that ``cv`` asks for, without those in which nothing can be held out."""
-    if cv == "auto":
-        cv = 5 if seen.n_observed < SMALL else 0.1
-    order = random.permutation(seen.n_observed)
-    if is_whole(cv) and cv >= 2:
-        choices: Iterable[Bits] = (order % cv == k for k in range(cv))
-    elif is_real(cv) and 0 < cv < 1:
-        choices = [order < cv * seen.n_observed]
-    else:
-        allowed = "'auto', at least 2 folds, or a part between 0 and 1"
-        raise UserError(f"must be {allowed}.", parameter="cv", value=cv)
+def held_out(seen: Observations, part: float, random: np.random.RandomState) -> Fold | None:
+    """The fold with a random part held out; None where nothing can be."""
     users, items, _ = seen.coo()
-    helds = (spared(held, users, items) for held in choices)
-    return [Fold.of(seen, held) for held in helds if held.any()]
+    held = spared(random.permutation(seen.n_observed) < part * seen.n_observed, users, items)
+    return Fold.of(seen, held) if held.any() else None
 
 
 def spared(held: Bits, users: Positions, items: Positions) -> Bits:

@@ -21,7 +21,7 @@ INDICATORS = ("free", "shared", "one-hot")
 
 @dataclass(eq=False, repr=False)
 class DescentSettings:
-    """How a model is learnt; :class:`eventspace.KolmogorovModel` says what each of these means."""
+    """How a model is learnt; :class:`eventspace.KolmogorovDescent` says what each means."""
 
     n_events: int = 8
     _: KW_ONLY

@@ -5,7 +5,7 @@ It returns the axes, so titles, limits and the rest can be changed as in any pic
 
 from __future__ import annotations
 
-from eventspace.plots.curves import calibration, descent, selection_curve
+from eventspace.plots.curves import calibration, descent
 from eventspace.plots.maps import indicators, pmfs
 from eventspace.plots.order import hasse, influence
 
@@ -16,5 +16,4 @@ __all__ = [
     "indicators",
     "influence",
     "pmfs",
-    "selection_curve",
 ]

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, which the colour-blind can tell apart
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
-STYLES = ("-", "--", ":", "-.")
 QUIET = "0.6"
 LONGEST = 28  # characters of a label
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from eventspace._base.errors import UserError, UserTypeError
+from eventspace._base.errors import UserTypeError
 from eventspace.metrics import reliability_curve
-from eventspace.plots.axes import COLOURS, QUIET, STYLES, axes_of
+from eventspace.plots.axes import COLOURS, QUIET, axes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,58 +40,6 @@ def descent(model: Any, ax: Axes | None = None, *, label: str = "cost") -> Axes:
     )
     ax.locator_params(axis="x", integer=True)
     ax.set(xlabel="iteration", ylabel="cost")
-    ax.legend(frameon=False, fontsize="small")
-    return ax
-
-
-def selection_curve(model: Any, ax: Axes | None = None) -> Axes:
-    """The held-out RMSE against ``pmf_penalty``, in the unit of the table; a ring on the chosen.
-
-    There is one colour per number of events, and one line style per ``indicator_penalty`` (and per
-    ``pmf_prior``, if several were tried).
-    """
-    check_is_fitted(model)
-    if not hasattr(model, "cv_results_"):
-        raise UserTypeError(
-            f"A {type(model).__name__} has chosen nothing: the curve is that of a fitted "
-            "KolmogorovModelCV, and a file does not hold it."
-        )
-    tried = pd.DataFrame(model.cv_results_)
-    if tried["mean_rmse"].isna().all():
-        raise UserError("Nothing could be held out: there is no curve to draw.")
-    ax = axes_of(ax)
-    priors = tried["param_pmf_prior"].nunique()
-    events = sorted(set(tried["param_n_events"]))
-    kinds = tried.groupby(["param_pmf_prior", "param_indicator_penalty"]).ngroup()
-    for _, line in tried.groupby(["param_n_events", kinds]):
-        first, n, kind = line.iloc[0], line["param_n_events"].iloc[0], kinds[line.index[0]]
-        label = f"{n} events, indicator penalty {first['param_indicator_penalty']:g}"
-        line = line.sort_values("param_pmf_penalty")
-        ax.plot(
-            line["param_pmf_penalty"],
-            line["mean_rmse"],
-            color=COLOURS[events.index(n) % len(COLOURS)],
-            linestyle=STYLES[kind % len(STYLES)],
-            marker=".",
-            label=label if priors == 1 else f"{label}, prior {first['param_pmf_prior']}",
-        )
-    chosen, error = model.best_params_, model.best_rmse_
-    ax.plot(
-        [chosen["pmf_penalty"]],
-        [error],
-        "ko",
-        markersize=12,
-        fillstyle="none",
-        label=f"chosen: {chosen['n_events']} events, {chosen['pmf_penalty']:g} and "
-        f"{chosen['indicator_penalty']:g}, RMSE {error:.4g}",
-    )
-    positive = tried["param_pmf_penalty"][tried["param_pmf_penalty"] > 0]
-    if positive.size == len(tried):
-        ax.set_xscale("log")
-    elif positive.size:
-        ax.set_xscale("symlog", linthresh=positive.min())
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.set(xlabel="pmf_penalty", ylabel="held-out RMSE, in the unit of the table")
     ax.legend(frameon=False, fontsize="small")
     return ax
 

@@ -21,7 +21,7 @@ def write(
     users: Any = None,
     restarts: int = 0,
 ) -> Path:
-    """Write the page of a fitted model; see :meth:`KolmogorovModel.report`."""
+    """Write the page of a fitted model; see :meth:`KolmogorovDescent.report`."""
     where = Path(path)
     if not where.parent.is_dir():
         raise FileNotFoundError(f"{where.parent}: there is no such folder to write to.")

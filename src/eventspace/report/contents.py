@@ -142,7 +142,7 @@ def hexadecimal(codes: Codes) -> list[str]:
 def _rules(
     model: Any, held_out: Any, items: Positions, place: Positions, restarts: int
 ) -> dict[str, list[Any]]:
-    """The columns of :meth:`KolmogorovModel.rules`, of the best-known items."""
+    """The columns of :meth:`KolmogorovDescent.rules`, of the best-known items."""
     options = RuleOptions(restarts=restarts)
     miner, evidence = model.miner(options), options.evidence(held_out, model.space)
     known = np.zeros(len(place), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""The estimator: a Kolmogorov model learnt from a table of chances."""
+"""The paper's algorithm: a Kolmogorov model learnt by descent, or made of given parts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ from eventspace.fitting.learning import learn
 from eventspace.fitting.settings import DescentSettings, check_settings
 
 
-class KolmogorovModel(DescentSettings, Estimator):
-    """A finite probability space that explains a table of yes/no chances.
+class KolmogorovDescent(DescentSettings, Estimator):
+    """A Kolmogorov model learnt by the paper's block-coordinate descent.
+
+    It is there to reproduce the paper, for variants of the model, and where one side of it, or
+    both, are given.
 
     Every user has a distribution over ``n_events`` elementary events, every item is the set of
     events in which it comes true, and P[X_ui = 1] is the mass that the user gives to that set.

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eventspace import KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.engines import cpu
 from eventspace.fitting.half_steps import PmfStep
 from eventspace.indicators import SDR, Exact, Local
@@ -17,19 +17,19 @@ from eventspace.pmf import FrankWolfe, Pairwise
 from tests import naive
 
 
-@parametrize_with_checks([KolmogorovModel(n_events=3, n_iter=3, n_init=1, n_jobs=1)])
+@parametrize_with_checks([KolmogorovDescent(n_events=3, n_iter=3, n_init=1, n_jobs=1)])
 def test_scikit_learns_checks(estimator, check) -> None:
     check(estimator)
 
 
-def fitted(ratings: pd.DataFrame, **settings) -> KolmogorovModel:
+def fitted(ratings: pd.DataFrame, **settings) -> KolmogorovDescent:
     defaults = {"n_events": 3, "pmf_penalty": 0.1, "random_state": 0}
-    return KolmogorovModel(**(defaults | settings)).fit(ratings)
+    return KolmogorovDescent(**(defaults | settings)).fit(ratings)
 
 
 def test_the_papers_toy_example_is_found_exactly() -> None:
     table = np.array([[0.3, 0.5], [0.1, 0.2]])
-    model = KolmogorovModel(3, pmf_penalty=0.0, random_state=0).fit(table)
+    model = KolmogorovDescent(3, pmf_penalty=0.0, random_state=0).fit(table)
     np.testing.assert_allclose(model.predict(), table, atol=1e-3)
 
 
@@ -37,7 +37,7 @@ def test_a_planted_model_is_recovered() -> None:
     rng = np.random.default_rng(1)
     theta = rng.dirichlet(np.full(4, 0.5), 60)
     psi = rng.random((50, 4)) < 0.5
-    model = KolmogorovModel(4, pmf_penalty=0.0, n_iter=200, tol=0.0, n_init=10, random_state=0)
+    model = KolmogorovDescent(4, pmf_penalty=0.0, n_iter=200, tol=0.0, n_init=10, random_state=0)
     model.fit(theta @ psi.T)
     order = [int(np.argmin([((model.pmf_[:, d] - theta[:, e]) ** 2).sum() for d in range(4)]))
              for e in range(4)]  # fmt: skip
@@ -112,7 +112,7 @@ def test_rows_and_columns_without_evidence_get_the_population() -> None:
     rng = np.random.default_rng(0)
     table = rng.random((10, 6))
     table[4], table[:, 2] = np.nan, np.nan
-    model = KolmogorovModel(3, random_state=0).fit(table)
+    model = KolmogorovDescent(3, random_state=0).fit(table)
     rated = np.delete(np.arange(10), 4)
     np.testing.assert_allclose(model.pmf_[4], model.pmf_[rated].mean(axis=0))
     others = np.delete(model.indicators_, 2, axis=0).mean(axis=0)
@@ -156,14 +156,14 @@ def test_two_columns_are_pairs_whichever_comes_first(ratings) -> None:
 def test_a_perfect_fit_has_a_summary() -> None:
     for value in (0.0, 0.5, 1.0):
         for penalty in (0.0, 1.0, 1e9):
-            model = KolmogorovModel(3, pmf_penalty=penalty, random_state=0)
+            model = KolmogorovDescent(3, pmf_penalty=penalty, random_state=0)
             assert model.fit(np.full((6, 5), value)).error_ >= 0.0
             assert "RMSE" in model.summary()
 
 
 def test_users_without_any_rating_are_the_population() -> None:
     table = np.random.default_rng(0).random((8, 5))
-    model = KolmogorovModel(2, random_state=0).fit(table)
+    model = KolmogorovDescent(2, random_state=0).fit(table)
     np.testing.assert_allclose(model.transform(np.full((1, 5), np.nan))[0], model.pmf_mean_)
     with pytest.raises(ValueError, match="Nothing is observed"):
         model.fit(np.full((2, 2), np.nan))
@@ -172,7 +172,7 @@ def test_users_without_any_rating_are_the_population() -> None:
 def test_an_item_that_nobody_had_rated_is_solved_when_somebody_does() -> None:
     table = np.random.default_rng(0).random((10, 6))
     table[:, 4] = np.nan
-    model = KolmogorovModel(3, random_state=0).fit(table)
+    model = KolmogorovDescent(3, random_state=0).fit(table)
     model.fold_in((["a", "b", "a", "b"], [4, 4, 0, 0], [1.0, 1.0, 0.9, 0.8]))
     assert model.predict((["a", "b"], [4, 4])).min() > 0.5
     assert model.proved_.shape == (6,)
@@ -181,7 +181,7 @@ def test_an_item_that_nobody_had_rated_is_solved_when_somebody_does() -> None:
 def test_score_takes_sparse_tables_and_values_beyond_the_scale(ratings) -> None:
     array = np.random.default_rng(0).random((12, 7))
     array[array < 0.3] = 0.0
-    model = KolmogorovModel(3, random_state=0).fit(sparse.csr_array(array))
+    model = KolmogorovDescent(3, random_state=0).fit(sparse.csr_array(array))
     assert model.score(sparse.csr_array(array)) == pytest.approx(
         model.score(np.where(array == 0, np.nan, array))
     )
@@ -192,7 +192,7 @@ def test_score_takes_sparse_tables_and_values_beyond_the_scale(ratings) -> None:
 
 def test_grid_search_works_on_the_rows_of_a_long_table(ratings) -> None:
     folds = KFold(3, shuffle=True, random_state=0)
-    search = GridSearchCV(KolmogorovModel(random_state=0), {"n_events": [1, 3]}, cv=folds)
+    search = GridSearchCV(KolmogorovDescent(random_state=0), {"n_events": [1, 3]}, cv=folds)
     search.fit(ratings)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.best_params_ == {"n_events": 3}
@@ -200,7 +200,7 @@ def test_grid_search_works_on_the_rows_of_a_long_table(ratings) -> None:
 
 def test_unknown_ids_of_any_kind_are_listed() -> None:
     users = np.fromiter([("a", 1), ("b", 2)], dtype=object, count=2)
-    model = KolmogorovModel(2, random_state=0).fit((users, ["x", "y"], [0.1, 0.9]))
+    model = KolmogorovDescent(2, random_state=0).fit((users, ["x", "y"], [0.1, 0.9]))
     with pytest.raises(ValueError, match=r"knows no user \('z', 1\)"):
         model.recommend(("z", 1))
 
@@ -302,7 +302,7 @@ def test_an_interrupt_returns_the_model_so_far(ratings, monkeypatch) -> None:
     assert "2 iterations, " in model.summary()
     assert "interrupted" in model.summary()
     with pytest.raises(KeyboardInterrupt):  # before anything was reached
-        KolmogorovModel(3).fit(ratings)
+        KolmogorovDescent(3).fit(ratings)
 
 
 @pytest.mark.parametrize(
@@ -366,8 +366,8 @@ def test_solvers_can_be_set_up_and_report_what_they_prove(ratings) -> None:
 
 
 def test_summary_and_repr_say_what_was_fitted(ratings) -> None:
-    model = KolmogorovModel(3)
-    assert repr(model) == "KolmogorovModel(n_events=3)"
+    model = KolmogorovDescent(3)
+    assert repr(model) == "KolmogorovDescent(n_events=3)"
     model = fitted(ratings)
     assert "30 users x 20 items" in repr(model)
     text = repr(model.summary())
@@ -384,7 +384,7 @@ def test_paper_split_reaches_the_papers_error(movielens_100k) -> None:
     for n_events, penalty, most in ((4, 10.0, 0.199), (8, 30.0, 0.194), (16, 60.0, 0.1905)):
         errors = []
         for seed in range(3):
-            model = KolmogorovModel(
+            model = KolmogorovDescent(
                 n_events, pmf_penalty=penalty, n_iter=5, tol=0.0, random_state=seed
             ).fit(observations)
             p = model.predict(test, unknown="population")
@@ -396,11 +396,11 @@ def test_paper_split_reaches_the_papers_error(movielens_100k) -> None:
 def test_a_model_from_given_parts_predicts_and_is_saved(tmp_path) -> None:
     table = pd.DataFrame([[0.3, 0.5], [0.1, 0.2]], index=["ann", "bob"], columns=["x", "y"])
     theta, psi = [[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]], [[0, 1, 0], [1, 1, 0]]
-    model = KolmogorovModel.from_parts(theta, psi, table)
+    model = KolmogorovDescent.from_parts(theta, psi, table)
     np.testing.assert_allclose(model.predict(), table)
     np.testing.assert_allclose(model.error_, 0, atol=1e-12)
     model.save(tmp_path / "m")
-    again = KolmogorovModel.load(tmp_path / "m")
+    again = KolmogorovDescent.load(tmp_path / "m")
     assert str(again.summary()) == str(model.summary())
     np.testing.assert_array_equal(again.predict(), model.predict())
     model.fold_in(pd.DataFrame({"user": ["eve"], "item": ["y"], "value": [0.9]}))
@@ -413,4 +413,4 @@ def test_a_model_from_given_parts_predicts_and_is_saved(tmp_path) -> None:
         (theta, [[0, 0.5, 0], psi[1]], "indicators must be 0 or 1"),
     ):
         with pytest.raises(ValueError, match=message):
-            KolmogorovModel.from_parts(bad_theta, bad_psi, table)
+            KolmogorovDescent.from_parts(bad_theta, bad_psi, table)
