@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from eventspace.data.observations import Observations
     from eventspace.estimators.descent import KolmogorovDescent
     from eventspace.estimators.ensemble import KolmogorovEnsemble
+    from eventspace.estimators.model import KolmogorovModel
     from eventspace.estimators.posterior import KolmogorovPosterior
     from eventspace.fitted import load
 
 __all__ = [
     "KolmogorovDescent",
     "KolmogorovEnsemble",
+    "KolmogorovModel",
     "KolmogorovPosterior",
     "Observations",
     "UserError",
@@ -28,6 +30,7 @@ __all__ = [
 _ROOMS = {
     "KolmogorovDescent": "eventspace.estimators.descent",
     "KolmogorovEnsemble": "eventspace.estimators.ensemble",
+    "KolmogorovModel": "eventspace.estimators.model",
     "KolmogorovPosterior": "eventspace.estimators.posterior",
     "Observations": "eventspace.data.observations",
     "UserError": "eventspace._base.errors",

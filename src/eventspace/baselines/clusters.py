@@ -2,7 +2,7 @@
 
 An item is in one cluster: its indicator is one-hot, and p_ui is the user's number for that cluster.
 In K-means each of these numbers is free: it is the mean of the user's ratings there. In the paper's
-special case, ``KolmogorovDescent(indicators="one-hot")``, they are a PMF and add up to one, which is
+special case, ``KolmogorovDescent(indicators="one-hot")``, they are a PMF and add up to one:
 another problem. Assigning items to clusters and then updating the users' numbers is both Lloyd's
 algorithm and the model's own descent.
 """

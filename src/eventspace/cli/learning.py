@@ -13,11 +13,12 @@ from eventspace.cli import interrupts, options
 from eventspace.cli.mistakes import OPTIONS
 from eventspace.cli.terminal import say
 
-Kind = Literal["descent", "posterior", "ensemble"]
+Kind = Literal["model", "posterior", "ensemble", "descent"]
 CLASSES = {
-    "descent": "KolmogorovDescent",
+    "model": "KolmogorovModel",
     "posterior": "KolmogorovPosterior",
     "ensemble": "KolmogorovEnsemble",
+    "descent": "KolmogorovDescent",
 }
 
 
@@ -25,14 +26,18 @@ def fit(
     table: options.Table,
     output: options.ModelOutput,
     kind: Annotated[
-        Kind, typer.Option(help="One model to read, or an average that predicts better.")
-    ] = "descent",
-    events: Annotated[
-        int | None,
+        Kind,
         typer.Option(
-            metavar="N",
-            parser=options.whole(1, 64),
-            help="Elementary events: 8, posterior 24, ensemble 16.",
+            help="One model to read, an average that predicts a little better, or the paper's "
+            "descent."
+        ),
+    ] = "model",
+    events: Annotated[
+        Any,
+        typer.Option(
+            metavar="N|auto",
+            parser=options.whole_or_auto(1, 64),
+            help="Elementary events: 16, posterior 24, descent 8; auto for a model.",
         ),
     ] = None,
     penalty: Annotated[
@@ -57,7 +62,7 @@ def fit(
         typer.Option(
             metavar="N",
             parser=options.whole(1, 128),
-            help="Chains of a posterior [8; 24 for small tables].",
+            help="Chains: 6, posterior 8, small tables 24.",
         ),
     ] = None,
     models: Annotated[
@@ -66,10 +71,12 @@ def fit(
     ] = None,
     user_attributes: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Numbers of users, for a posterior: ids first."),
+        typer.Option(
+            metavar="FILE", help="Numbers of users, ids first: for a model or a posterior."
+        ),
     ] = None,
     item_attributes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Numbers of items, likewise.")
+        Path | None, typer.Option(metavar="FILE", help="Numbers of items: a column of ids first.")
     ] = None,
     seed: options.Seed = 0,
     threads: options.Threads = -1,
@@ -107,8 +114,9 @@ def fit(
         )
         if path is not None
     }
-    if attributes and kind != "posterior":
-        raise UserError(f"{OPTIONS[next(iter(attributes))]} is for --kind posterior.")
+    if attributes and kind not in ("model", "posterior"):
+        option = OPTIONS[next(iter(attributes))]
+        raise UserError(f"{option} is not for --kind {kind}, but for model or posterior.")
     columns = Columns(user, item, value, weight, successes, trials)
     model.fit(observations(table, columns, wide, scale, duplicates), **attributes)
     model.save(output)

@@ -70,8 +70,16 @@ def facts(model: FittedModel) -> dict[str, Any]:
         "rmse_original": rmse * (hi - lo),
     }
     if hasattr(fit, "proved"):
-        found |= {"iterations": fit.n_iter, "proved": int(fit.proved.sum())}
-    others = ("converged", "interrupted", "held_out_error", "concentration")
+        found["proved"] = int(fit.proved.sum())
+    others = (
+        "n_iter",
+        "converged",
+        "interrupted",
+        "held_out_error",
+        "concentration",
+        "expected_rmse",
+        "loss",
+    )
     return found | {name: getattr(fit, name) for name in others if hasattr(fit, name)}
 
 

@@ -26,6 +26,16 @@ def whole(least: int, most: int | None = None) -> Callable[[Any], int]:
     return read
 
 
+def whole_or_auto(least: int, most: int) -> Callable[[str], int | str]:
+    """A whole number within bounds, or "auto"."""
+    number = whole(least, most)
+
+    def parse(text: str) -> int | str:
+        return text if text == "auto" else number(text)
+
+    return parse
+
+
 def threads(text: Any) -> int:
     """A number of threads, or -1."""
     return -1 if str(text) == "-1" else whole(1)(text)

@@ -94,10 +94,11 @@ class CPU:
 def _former(table: Table, factors: Floats) -> tuple[Form, bool]:
     """What forms the quadratics of some rows, and whether all rows share one Gram matrix.
 
-    Where every cell counts alike they do, and the linear terms are matrix products.
+    Where a full table has its weights by column they do, and the linear terms are products.
     """
     if isinstance(table, Product):
-        common, linear = factors.T @ factors, table.left @ (table.right.T @ factors)
+        weighted = factors * table.weight[:, None]
+        common, linear = weighted.T @ factors, table.left @ (table.right.T @ weighted)
 
         def of_product(rows: slice, G: Floats, h: Floats, e: Floats) -> None:
             G[:], h[:], e[:] = common, linear[rows], table.energy[rows]

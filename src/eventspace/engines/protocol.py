@@ -27,7 +27,8 @@ class Product(NamedTuple):
 
     left: Floats  # rows x factors
     right: Floats  # columns x factors
-    energy: Floats  # of each row: the sum of squares of its values
+    energy: Floats  # of each row: the weighted sum of squares of its values
+    weight: Floats  # of each column, the same in every row
 
     @property
     def rated(self) -> Bits:

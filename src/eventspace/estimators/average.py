@@ -5,6 +5,7 @@ from __future__ import annotations
 from eventspace._base.types import Floats
 from eventspace.estimators.base import Estimator, answered
 from eventspace.estimators.descent import KolmogorovDescent
+from eventspace.estimators.model import KolmogorovModel
 from eventspace.fitted import FittedAverage
 
 
@@ -20,12 +21,15 @@ class AverageEstimator(Estimator):
     samples = answered(FittedAverage.samples)
     predict_interval = answered(FittedAverage.predict_interval)
 
-    def to_model(self, n_events: int | None = None) -> KolmogorovDescent:
+    def to_model(self, n_events: int | str | None = None) -> KolmogorovDescent | KolmogorovModel:
         """One model to hold and to read: with all the events, or compressed to ``n_events``.
 
         None gives the average itself as a :class:`KolmogorovDescent`, its events numbered by mass.
         It predicts, proves and explains; it takes in nobody new. A number, at most 64, gives a
-        model that was fitted to the average's predictions; its ``loss_`` says how far it is from
-        them. Either way an item without ratings has the mean indicator of the others.
+        :class:`KolmogorovModel` whose predictions are as near to the average's as may be; its
+        ``loss_`` says how near. "auto" takes the least number of events with which the RMSE that is
+        expected on new ratings is at most 1 % above the average's. Either way an item without
+        ratings has the mean indicator of the others.
         """
-        return KolmogorovDescent.holding(self._asked().to_model(n_events))
+        fitted = self._asked().to_model(n_events)
+        return (KolmogorovDescent if n_events is None else KolmogorovModel).holding(fitted)

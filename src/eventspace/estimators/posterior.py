@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
 from eventspace._base.errors import UserError
-from eventspace._base.randomness import seed_of
-from eventspace._base.types import Bits, Floats
-from eventspace.data.attributes import Attributes, read_attributes
-from eventspace.data.factors import squared_error
-from eventspace.data.observations import Observations, to_learn_from
+from eventspace.data.attributes import read_attributes
+from eventspace.data.observations import to_learn_from
 from eventspace.estimators.average import AverageEstimator
 from eventspace.estimators.base import answered
-from eventspace.fitted.fit import PosteriorFit, stacked
+from eventspace.fitted.drawing import drawn
 from eventspace.fitted.posterior import FittedPosterior
-from eventspace.sampling.kept_samples import keep
-from eventspace.sampling.sampler import Draws, Sampler, mean_laws
-from eventspace.sampling.settings import SamplingSettings, chains_for, check_settings
+from eventspace.sampling.settings import SamplingSettings, check_settings
 
 
 class KolmogorovPosterior(SamplingSettings, AverageEstimator):
@@ -147,51 +140,3 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
             X, user_attributes=user_attributes, item_attributes=item_attributes
         )
         return self
-
-
-def drawn(
-    observations: Observations,
-    settings: SamplingSettings,
-    of_users: Attributes,
-    of_items: Attributes,
-) -> PosteriorFit:
-    """The average of what chains draw, given a table."""
-    seed = seed_of(settings.random_state)
-    sampler = Sampler.of(settings, of_users, of_items)
-    unit = observations.with_unit_weight(observations.mean_weight)
-    n_chains = chains_for(settings, observations.n_observed)
-    rngs = np.random.default_rng(seed).spawn(n_chains)
-    each = -(-settings.n_draws // (settings.n_samples // n_chains))  # one of ``each`` is kept
-    chains = sampler.sample(unit, rngs, settings.n_warmup, settings.n_draws, each)
-    kept, laws = keep(chains, unit, sampler, weigh=settings.weigh), mean_laws(chains)
-    pmf, codes = stacked(kept.pmfs, kept.bits)
-    noise = np.sqrt(kept.variance)
-    return PosteriorFit(
-        observations,
-        pmf,
-        codes,
-        squared_error(observations, pmf, np.hstack(kept.bits)),
-        n_samples=len(kept.pmfs),
-        n_together=kept.n_together,
-        noise=noise,
-        open=kept.left_open,
-        covariance=kept.covariance,
-        cost=np.array([chain.cost for chain in chains]),
-        watched=np.array([chain.watched for chain in chains]),
-        user_attributes=of_users.values,
-        user_attribute_names=of_users.names,
-        item_attributes=of_items.values,
-        item_attribute_names=of_items.names,
-        pmf_penalty=_penalty(chains, laws.concentration, noise, observations.by_user.rated),
-        seed=seed,
-        concentration=laws.concentration,
-        user_spread=float(np.sqrt(laws.user_variance)),
-        item_spread=float(np.sqrt(laws.item_variance)),
-    )
-
-
-def _penalty(chains: list[Draws], concentration: float, noise: Floats, rated: Bits) -> float:
-    """The penalty around the mean PMF that is as strict as Dirichlet's laws are."""
-    mass = np.array([pmf[rated].mean(axis=0) for chain in chains for pmf in chain.pmf])
-    variance = float(np.mean(mass * (1 - mass))) / (concentration + 1)
-    return float(np.median(noise)) ** 2 / max(variance, 1e-9)

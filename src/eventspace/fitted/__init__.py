@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 
 from eventspace.fitted.average import FittedAverage
+from eventspace.fitted.compressed import CompressedModel
 from eventspace.fitted.files import load_fit
-from eventspace.fitted.fit import EnsembleFit, PosteriorFit
+from eventspace.fitted.fit import CompressedFit, EnsembleFit, PosteriorFit
 from eventspace.fitted.model import FittedModel
 
-__all__ = ["FittedAverage", "FittedModel", "load"]
+__all__ = ["CompressedModel", "FittedAverage", "FittedModel", "load"]
 
 
 def load(path: str | os.PathLike[str], estimator: str | None = None) -> FittedModel:
@@ -26,4 +27,6 @@ def load(path: str | os.PathLike[str], estimator: str | None = None) -> FittedMo
         from eventspace.fitted.ensemble import FittedEnsemble
 
         return FittedEnsemble(fit, settings)
+    if isinstance(fit, CompressedFit):
+        return CompressedModel(fit, settings)
     return FittedModel(fit, settings)

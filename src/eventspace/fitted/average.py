@@ -24,10 +24,10 @@ from eventspace.data.frames import DataFrame, data_frame
 from eventspace.data.newcomers import News
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import read_pairs
+from eventspace.fitted.compressed import CompressedModel, compressed
 from eventspace.fitted.fit import AverageFit, DescentFit, heaviest_first
 from eventspace.fitted.model import FittedModel
 from eventspace.fitted.prediction import UNITS, UNKNOWN, Unit, Unknown
-from eventspace.fitting import compression
 from eventspace.fitting.half_steps import PmfStep, new_pmfs
 from eventspace.fitting.settings import DescentSettings, checked_engine, checked_threads
 from eventspace.logic.explain import Explanation
@@ -35,6 +35,7 @@ from eventspace.logic.space import Space
 from eventspace.pmf import Pairwise
 from eventspace.rules.evidence import Evidence, held_out_evidence, liked_from
 from eventspace.rules.of_averages import SORTS, AverageMiner
+from eventspace.sampling.settings import ModelSettings
 
 T = TypeVar("T")
 READABLE = 16  # events that people still read
@@ -213,13 +214,14 @@ class FittedAverage(FittedModel):
         p = self.predict_positions(np.array([why.user_at, -1]), np.full(2, why.item_at))
         return replace(why, average=(float(p[0]), float(p[1])))
 
-    def to_model(self, n_events: int | None = None) -> FittedModel:
+    def to_model(self, n_events: int | str | None = None) -> FittedModel:
         """One model to hold and to read: with all the events, or compressed to ``n_events``.
 
         None gives the average itself as a model, its events numbered by mass. It predicts, proves
-        and explains; it takes in nobody new. A number, at most 64, gives a model that was fitted to
-        the average's predictions; its ``loss`` says how far it is from them. Either way an item
-        without ratings has the mean indicator of the others.
+        and explains; it takes in nobody new. A number, at most 64, gives a model whose predictions
+        are as near to the average's as may be; its ``loss`` says how near. "auto" takes the least
+        number of events with which the RMSE that is expected on new ratings is at most 1 % above
+        the average's. Either way an item without ratings has the mean indicator of the others.
         """
         fit, order = self.record, heaviest_first(self.record)
         if n_events is None:
@@ -227,27 +229,15 @@ class FittedAverage(FittedModel):
                 fit.observations, fit.pmf[:, order], fit.indicators[:, order]
             )
             return FittedModel(parts, DescentSettings(fit.n_events))
-        check_whole("n_events", n_events, 1, WORD)
-        settings = DescentSettings(
-            n_events,
-            pmf_penalty=fit.pmf_penalty,  # for those who are folded in
-            indicator_solver=compression.SOLVER,
-            n_jobs=self.settings.n_jobs,
-            verbose=self.settings.verbose,
+        if n_events != "auto":
+            check_whole("n_events", n_events, 1, WORD)
+        settings = ModelSettings(
+            n_events, n_jobs=self.settings.n_jobs, verbose=self.settings.verbose
         )
-        rng = np.random.default_rng([fit.seed, n_events])
-        descent = compression.compress(self, n_events, rng)
-        small = FittedModel(DescentFit.of(fit.observations, descent), settings)
-        pairs = rng.integers(
-            0, (fit.observations.n_users, fit.observations.n_items), (compression.COMPARED, 2)
-        ).T
-        apart = small.predict_positions(*pairs) - self.predict_positions(*pairs)
-        small.record = replace(
-            small.record,
-            error=squared_error(fit.observations, small.record.pmf, small.record.indicators),
-            loss=float(np.sqrt(np.mean(np.square(apart)))),
+        small = compressed(
+            fit.observations, fit.parts(), fit.noise, fit.left_open, n_events, settings
         )
-        return small
+        return CompressedModel(small, settings)
 
     def report(
         self,

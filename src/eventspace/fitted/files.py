@@ -22,17 +22,18 @@ from eventspace.data.ids import Ids
 from eventspace.data.invariants import ARRAYS, NUMBERS, InvariantError, check_fit, check_number
 from eventspace.data.observations import checked_observations
 from eventspace.data.scale import Scale
-from eventspace.fitted.fit import DescentFit, EnsembleFit, Fit, PosteriorFit
+from eventspace.fitted.fit import CompressedFit, DescentFit, EnsembleFit, Fit, PosteriorFit
 from eventspace.fitting import restarts
 from eventspace.fitting import settings as descents
 from eventspace.fitting.restarts import EnsembleSettings
 from eventspace.fitting.settings import DescentSettings
 from eventspace.sampling import settings as chains
-from eventspace.sampling.settings import SamplingSettings
+from eventspace.sampling.settings import ModelSettings, SamplingSettings
 from eventspace.storage import archive
 
 # What a file calls a model, after the estimator that learns it
 KINDS: dict[str, tuple[type[Fit], type[Any]]] = {
+    CompressedFit.estimator: (CompressedFit, ModelSettings),
     DescentFit.estimator: (DescentFit, DescentSettings),
     EnsembleFit.estimator: (EnsembleFit, EnsembleSettings),
     PosteriorFit.estimator: (PosteriorFit, SamplingSettings),
@@ -96,6 +97,8 @@ def _check_settings(settings: Any, fit: Fit) -> None:
         descents.check_settings(settings, max(WORD, fit.n_events))
     elif isinstance(settings, EnsembleSettings):
         restarts.check_settings(settings)
+    elif isinstance(settings, ModelSettings):
+        chains.check_model_settings(settings)
     else:
         chains.check_settings(settings)
 
@@ -123,6 +126,7 @@ def load_fit(path: str | os.PathLike[str], wanted: str | None = None) -> tuple[F
         name = stored.header.get("model")
         if name == BEFORE_3 and stored.header["version"] < 3:
             name = DescentFit.estimator
+            stored.header.pop("loss", None)  # which a descent does not have
         if name not in list(KINDS) or wanted not in (None, name):
             held = (
                 name

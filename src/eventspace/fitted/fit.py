@@ -15,7 +15,10 @@ from eventspace._base.types import Bits, Codes, Floats, Positions
 from eventspace.data.attributes import Attributes
 from eventspace.data.factors import squared_error
 from eventspace.data.observations import Observations
+from eventspace.fitting.compression import Part
 from eventspace.fitting.descent import Descent, population_centre
+
+TINY, MOST_PENALTY = 1e-9, 1e9  # of a spread, and of what follows from it
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +60,7 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class DescentFit(Fit):
-    """One probability space, from a descent to the data, or to what an average says of them.
-
-    One side of it, or both, may have been given.
-    """
+    """One probability space, from a descent; one side of it, or both, may have been given."""
 
     history: Floats  # the cost after each iteration
     proved: Bits  # of items: whether the last solve was proved optimal
@@ -68,7 +68,6 @@ class DescentFit(Fit):
     converged: bool  # whether the cost stood still before the iterations were done
     interrupted: bool  # whether Ctrl-C ended the descent
     given: str | None  # the side that was given: "pmf" or "indicators"
-    loss: float | None  # RMS from the average's predictions, of a fit that is compressed from one
 
     estimator: ClassVar[str] = "KolmogorovDescent"
 
@@ -93,7 +92,6 @@ class DescentFit(Fit):
             descent.converged,
             descent.interrupted,
             given,
-            loss=None,
         )
 
     @classmethod
@@ -113,7 +111,6 @@ class DescentFit(Fit):
             converged=False,
             interrupted=False,
             given=None,
-            loss=None,
         )
 
     @property
@@ -122,16 +119,68 @@ class DescentFit(Fit):
         return len(self.history)
 
     @property
-    def origin(self) -> str:
-        """Where it came from: "descent", "compressed", or "parts" if both sides were given."""
-        if np.isinf(self.gap).any():  # users whom nobody has solved for
-            return "parts"
-        return "descent" if self.loss is None else "compressed"
+    def of_given_parts(self) -> bool:
+        """Whether both sides were given: nobody has solved for the users."""
+        return bool(np.isinf(self.gap).any())
 
     @cached_property
     def unsaid(self) -> Bits:
         """Items without ratings, unless their sets were given."""
         return np.zeros(len(self.codes), np.bool_) if self.given == "indicators" else super().unsaid
+
+
+@dataclass(frozen=True, eq=False)
+class CompressedFit(Fit):
+    """One probability space, which says as nearly as it can what an average says."""
+
+    proved: Bits  # of items: whether the set is proved optimal, given the PMFs
+    gap: Floats  # of users: the duality gap of the last solve
+    loss: float  # RMS of the difference from the average's predictions, weighted by ratings
+    unsure: float  # how far the average itself may be from the truth: a standard deviation
+    noise: Floats  # of users: a standard deviation, in probability
+    same_bits: Floats  # of events: the part of the bits in which halves of the average agree
+    same_pmf: Floats  # of events: the correlation of the masses that users give it in both halves
+
+    estimator: ClassVar[str] = "KolmogorovModel"
+
+    @property
+    def variance(self) -> float:
+        """That of an observation around its chance."""
+        return float(np.mean(np.square(self.noise[self.observations.by_user.rated])))
+
+    @property
+    def expected_rmse(self) -> float:
+        """What is expected on new ratings of these users and items, in probability."""
+        return float(np.sqrt(self.variance + self.unsure**2 + self.loss**2))
+
+    @property
+    def effective_events(self) -> Floats:
+        """Of users: how many events of equal mass a PMF is worth, the exp of its entropy."""
+        logs = np.log(self.pmf, out=np.zeros_like(self.pmf), where=self.pmf > 0)
+        return np.asarray(np.exp(-(self.pmf * logs).sum(axis=1)))
+
+    @property
+    def pmf_penalty(self) -> float:
+        """For new users: how strongly they are drawn to the mean PMF."""
+        spread = float(self.pmf[self.observations.by_user.rated].var(axis=0).mean())
+        return self._in_ratings(spread)
+
+    @property
+    def expected_item(self) -> tuple[Floats, Floats]:
+        """For new items: a quadratic around the mean item, x'Gx - 2h'x, as strong as it should be.
+
+        Its strength is that with which known items keep to the mean one.
+        """
+        square = self.pmf.T @ self.pmf / len(self.pmf)
+        apart = self.indicators[self.observations.by_item.rated] - self.indicator_mean
+        spread = float(np.einsum("id,de,ie->i", apart, square, apart).mean())
+        G = self._in_ratings(spread) * square
+        return G, G @ self.indicator_mean
+
+    def _in_ratings(self, spread: float) -> float:
+        """The number of ratings that say as much as a spread of chances beforehand does."""
+        weight = self.observations.mean_weight
+        return min(weight * self.variance / max(spread, TINY), MOST_PENALTY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +203,23 @@ class AverageFit(Fit):
     def left_open(self) -> Floats:
         """Of users: the variance of chances that is not seen between samples."""
         return np.zeros(len(self.pmf))
+
+    @property
+    def n_parts(self) -> int:
+        """How many different models are averaged."""
+        return self.n_samples
+
+    def parts(self) -> list[Part]:
+        """The models that are averaged: samples that share their PMFs are one."""
+        n, n_parts = self.n_events // self.n_samples, self.n_parts
+        bits = self.indicators.reshape(len(self.codes), self.n_samples, n)
+        return [
+            Part(
+                self.pmf[:, k * n : (k + 1) * n] * self.n_samples,
+                bits[:, k::n_parts].mean(axis=1),
+            )
+            for k in range(n_parts)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,17 +272,10 @@ class PosteriorFit(AverageFit):
             Attributes(self.item_attribute_names, self.item_attributes),
         )
 
-    def groups(self) -> list[tuple[Floats, Floats]]:
-        """Of each group of chains: PMFs over their events, and the chance of each bit there."""
-        n_groups, n = len(self.covariance), self.n_events // self.n_samples
-        bits = self.indicators.reshape(len(self.codes), self.n_samples, n)
-        return [
-            (
-                self.pmf[:, k * n : (k + 1) * n] * self.n_samples,
-                bits[:, k::n_groups].mean(axis=1),
-            )
-            for k in range(n_groups)
-        ]
+    @property
+    def n_parts(self) -> int:
+        """Groups of chains; where these are not weighed, samples."""
+        return len(self.covariance) or self.n_samples
 
 
 def stacked(pmfs: Sequence[Floats], bits: Sequence[Bits]) -> tuple[Floats, Codes]:

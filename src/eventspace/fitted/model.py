@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -50,19 +50,12 @@ class FittedModel(Predictor):
     record: DescentFit
     settings: DescentSettings
 
-    def __init__(
-        self,
-        fit: Fit,
-        settings: Any,
-        relearn: Callable[[Observations, int], Codes] | None = None,
-    ) -> None:
-        """``relearn`` gives the items' sets of another fit, by its seed, where it is not plain."""
+    def __init__(self, fit: Fit, settings: Any) -> None:
         self.record, self.settings = fit, settings  # type: ignore[assignment]
-        self._relearn = relearn
 
     def with_settings(self, settings: Any) -> Self:
         """The same fit, with other settings for what is new and saved."""
-        return type(self)(self.record, settings, self._relearn)
+        return type(self)(self.record, settings)
 
     def known(self) -> list[str]:
         """What it knows of itself, by name."""
@@ -78,7 +71,7 @@ class FittedModel(Predictor):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Whatever comes from a pickle is checked."""
-        return _revived, (type(self), self.record, self.settings, self._relearn)
+        return _revived, (type(self), self.record, self.settings)
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -97,6 +90,10 @@ class FittedModel(Predictor):
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.known()})
+
+    def kept_within(self, p: Floats) -> Floats:
+        """Probabilities, which a sum of masses exceeds by rounding only."""
+        return np.clip(p, 0.0, 1.0, out=p)
 
     def indicators_in(self, events: slice, items: Positions) -> Floats:
         """psi of some items in some events, as numbers."""
@@ -161,7 +158,7 @@ class FittedModel(Predictor):
             proved=proved,
             gap=np.append(fit.gap, users.gap),
         )
-        return type(self)(folded, self.settings, self._relearn)
+        return type(self)(folded, self.settings)
 
     # what it means
 
@@ -318,7 +315,7 @@ class FittedModel(Predictor):
 
     def _other_fits(self, n: int) -> list[Codes]:
         """The items' sets in n fits from other starts, without events that carry no mass."""
-        if n and self.record.given is not None:
+        if n and getattr(self.record, "given", None) is not None:
             raise UserError(
                 f"would learn anew what was given to this fit ({self.record.given}); there is "
                 "nothing random about it, and",
@@ -327,14 +324,14 @@ class FittedModel(Predictor):
                 remedy="restarts=0 is right.",
                 shell="leaving it out is right.",
             )
-        fits, relearn = [], self._relearn or self._plainly
+        fits = []
         with bar("restarts", n, self.settings.verbose) as update:
             for k in range(n):
-                fits.append(relearn(self.observations, _SEED + k))
+                fits.append(self._sets_of_another(self.observations, _SEED + k))
                 update(k + 1, "")
         return fits
 
-    def _plainly(self, observations: Observations, seed: int) -> Codes:
+    def _sets_of_another(self, observations: Observations, seed: int) -> Codes:
         """The sets of one more descent with the same settings."""
         settings = replace(
             self.settings, random_state=seed, n_init=1, warm_start=False, verbose=False
@@ -394,6 +391,6 @@ class FittedModel(Predictor):
         save_fit(self.record, self.settings, path)
 
 
-def _revived(kind: type[FittedModel], fit: Fit, *rest: Any) -> FittedModel:
+def _revived(kind: type[FittedModel], fit: Fit, settings: Any) -> FittedModel:
     check_parts(fit)
-    return kind(fit, *rest)
+    return kind(fit, settings)

@@ -42,7 +42,7 @@ class FittedPosterior(FittedAverage):
         rated = fit.observations.by_user.rated
         law = NoisePrior.around(1.0 / np.square(fit.noise[rated]))
         found = []
-        for (pmf, chances), covariance in zip(fit.groups(), fit.covariance, strict=True):
+        for (pmf, chances), covariance in zip(fit.parts(), fit.covariance, strict=True):
             centres = np.tile(pmf[rated].mean(axis=0), (len(by_user.ptr) - 1, 1))
             joint = Joint(by_user, chances, checked_engine(self.settings), self.settings.verbose)
             found.append(joint.settle(covariance, centres, law).pmf)
@@ -66,7 +66,8 @@ class FittedPosterior(FittedAverage):
         sampler = Sampler.of(self.settings, of_users, of_items)
         laws = Laws(fit.concentration, fit.user_spread**2, fit.item_spread**2)
         newcomers = Newcomers(scaled, sampler, laws, 1.0 / np.square(fit.noise))
-        groups = newcomers.weigh(fit.groups(), fit.covariance, fit.seed)
+        weighed = fit.parts() if len(fit.covariance) else []
+        groups = newcomers.weigh(weighed, fit.covariance, fit.seed)
         rngs = self.new_generators(new.merged)
 
         def draw(k: int, pmf: Floats, bits: Bits) -> Chain:
@@ -78,7 +79,7 @@ class FittedPosterior(FittedAverage):
         variance = np.mean([1.0 / chain.precision[len(fit.pmf) :] for chain in found], axis=0)
         left_open = np.zeros(new.merged.n_users - len(fit.pmf))
         if groups:
-            left_open = np.mean([weighed.variance for weighed, _ in groups], axis=0)
+            left_open = np.mean([users.variance for users, _ in groups], axis=0)
         return self.grown(
             new,
             [chain.pmf for chain in found],

@@ -114,7 +114,7 @@ class Predictor(ABC):
         p = np.zeros((len(pmf), len(items)))
         for events in self.blocks:
             p += pmf[:, events] @ self.indicators_or_mean(events, items).T
-        return p
+        return self.kept_within(p)
 
     def recommend(
         self,
@@ -200,6 +200,10 @@ class Predictor(ABC):
         p = np.zeros(len(users))
         for events in self.blocks:
             p += dot_products(pmf[:, events], self.indicators_or_mean(events, what), users, i)
+        return self.kept_within(p)
+
+    def kept_within(self, p: Floats) -> Floats:
+        """Predictions as they may be: those of any numbers are what they are."""
         return p
 
     def indicators_or_mean(self, events: slice, items: Positions) -> Floats:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from eventspace.data.observations import Observations
-from eventspace.fitted.fit import DescentFit, EnsembleFit, Fit, PosteriorFit
+from eventspace.fitted.fit import CompressedFit, DescentFit, EnsembleFit, Fit, PosteriorFit
 from eventspace.fitting.restarts import TRIAL_MODELS
 from eventspace.fitting.settings import DescentSettings, indicator_solver
 from eventspace.sampling.diagnostics import effective_size, split_rhat
@@ -26,17 +26,10 @@ class Summary(str):
 
 def summary_of_model(fit: DescentFit, settings: DescentSettings) -> Summary:
     """What was fitted, how well, how much of it is proved, and what the events are like."""
-    seen, n_events = fit.observations, fit.n_events
-    n_cells = seen.n_users * seen.n_items
-    rated = seen.by_item.rated
+    rated = fit.observations.by_item.rated
     proved = f"{fit.proved[rated].sum():,} of {rated.sum():,}"
     guarantee = indicator_solver(settings).guarantee
-    lines = [
-        f"Kolmogorov model: {n_events} events, {seen.n_users:,} users, {seen.n_items:,} items",
-        f"  observed    {seen.n_observed:,} of {n_cells:,} ({seen.n_observed / n_cells:.1%}), "
-        f"{_scale(seen)}",
-        f"  fit         {_rmse(fit)}",
-    ]
+    lines = _head(fit)
     descent = [
         f"  descent     {fit.n_iter} iterations, cost {fit.history[-1]:,.4f}"
         + (", interrupted" if fit.interrupted else "")
@@ -49,19 +42,52 @@ def summary_of_model(fit: DescentFit, settings: DescentSettings) -> Summary:
         lines.append(f"  sets        {kinds[settings.indicators]}")
     if fit.given is not None:
         lines.append(f"  given       {'PMFs' if fit.given == 'pmf' else 'indicators'}")
-    if fit.origin == "parts":
+    if fit.of_given_parts:
         lines.append("  learnt      nothing: PMFs and indicators were given")
-    elif fit.origin == "descent":
-        lines += descent
     else:
-        lines.append(f"  compressed  predictions {fit.loss:.4f} (RMS) from those of the average")
-    lines.append("  event    mass    items")
-    sizes = fit.indicators[rated].sum(axis=0)
-    mass = fit.pmf_mean
-    lines += [f"  {d:>5}  {mass[d]:>6.1%}  {sizes[d]:>7,}" for d in range(min(n_events, SHOWN))]
+        lines += descent
+    return Summary("\n".join([*lines, *_events(fit)]))
+
+
+def summary_of_compressed(fit: CompressedFit) -> Summary:
+    """What was fitted, how well, how much of it is proved, and how far it repeats itself."""
+    lo, hi = fit.observations.scale
+    rated = fit.observations.by_item.rated
+    expected = f"RMSE {fit.expected_rmse:.4f} in probability, {fit.expected_rmse * (hi - lo):.4f}"
+    lines = [
+        *_head(fit),
+        f"  expected    {expected} in the original unit, on new ratings of these users and items",
+        f"  compressed  predictions {fit.loss:.4f} (RMS) from those of the average",
+        f"  proved      {fit.proved[rated].sum():,} of {rated.sum():,} items optimal, PMFs to a "
+        f"gap of {_power_of_ten(float(fit.gap.max()))}",
+        f"  readable    {fit.effective_events.mean():.1f} events for a user, in effect",
+    ]
+    if np.isfinite(fit.same_bits).all():
+        lines.append(
+            f"  repeats     {fit.same_bits.mean():.0%} of bits, PMFs correlate "
+            f"{fit.same_pmf.mean():.2f} between halves of the chains"
+        )
+    return Summary("\n".join([*lines, *_events(fit)]))
+
+
+def _head(fit: Fit) -> list[str]:
+    seen = fit.observations
+    n_cells = seen.n_users * seen.n_items
+    return [
+        f"Kolmogorov model: {fit.n_events} events, {seen.n_users:,} users, {seen.n_items:,} items",
+        f"  observed    {seen.n_observed:,} of {n_cells:,} ({seen.n_observed / n_cells:.1%}), "
+        f"{_scale(seen)}",
+        f"  fit         {_rmse(fit)}",
+    ]
+
+
+def _events(fit: Fit) -> list[str]:
+    sizes, mass = fit.indicators[fit.observations.by_item.rated].sum(axis=0), fit.pmf_mean
+    n_events = fit.n_events
+    lines = [f"  {d:>5}  {mass[d]:>6.1%}  {sizes[d]:>7,}" for d in range(min(n_events, SHOWN))]
     if n_events > SHOWN:
         lines.append(f"  {n_events - SHOWN:,} more, of {mass[SHOWN:].sum():.1%} in all")
-    return Summary("\n".join(lines))
+    return ["  event    mass    items", *lines]
 
 
 def summary_of_posterior(fit: PosteriorFit) -> Summary:

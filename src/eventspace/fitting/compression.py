@@ -1,80 +1,193 @@
-"""An average compressed: one model of few events, fitted to all that many of them say together.
+"""An average compressed: one model of few events that says, as nearly as it can, what many say.
 
-Where every cell of a table counts alike, all items share one quadratic and all users another, and
-the linear terms are products of an average's factors with the small model's: the table itself, an
-average's prediction of every cell, is never held. So no cell has to be left out.
+The table of an average's predictions is never held: a product of low rank stands for it. Its cells
+are weighted by how often their users and items are met. Such weights factor, so all items share one
+quadratic, and all users another.
+
+Events are added one by one, along the direction in which most is left unsaid, and the descent goes
+on in between. That ends lower than descents from random PMFs, with fewer events for each user, and
+depends on nothing but the table. Among models that predict alike, clear ones are preferred: the
+cost of a user's PMF falls with its sum of squares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from eventspace._base.codes import WORD
-from eventspace._base.progress import bar
-from eventspace._base.threads import one_blas_thread, run_together
-from eventspace._base.types import Floats
-from eventspace.engines.protocol import Product
-from eventspace.fitting.descent import Descent, best_descent, random_start
-from eventspace.fitting.half_steps import HalfSteps
-from eventspace.fitting.settings import checked_engine
-from eventspace.indicators import Local
+from eventspace._base.codes import pack, unpack
+from eventspace._base.types import Bits, Codes, Floats
+from eventspace.engines.protocol import Engine, Product
+from eventspace.fitting.half_steps import FreeIndicators, Indicators, Pmfs, PmfStep
+from eventspace.indicators import Exact, Local
 from eventspace.pmf import Pairwise
 
-N_ITER, TOL = 30, 1e-3
-SOLVER = Local(3)  # with its random starts the descent ends lower than with the exact one
-ROWS = 256  # that a thread takes at a time
-COMPARED = 10_000  # random pairs on which the loss is taken
+RANK, SPARE, POWERS = 64, 10, 2  # of the low-rank product, and of the iteration that finds it
+CLEAR = 0.08  # what a unit of a PMF's sum of squares is worth, in variances of the noise
+AFTER_EACH, AT_THE_END = 3, 80  # iterations, at most
+TOL = 1e-4  # an iteration that lowers the cost by a smaller part of it is the last
+EXACT_STEPS = 5  # at most, until no set changes
+ROUNDING = 1e-12  # of the energy: less than this is nothing
+FLIPS = Local(1)  # from where the sets are
+SOLVER, NEARLY = Exact(), Pairwise(1e-5)
 
 
-class WholeTable(NamedTuple):
-    """The prediction ``theta @ psi.T`` of every cell, in both orders."""
+class Part(NamedTuple):
+    """One of the models that are averaged: PMFs over its events, and the chance of each bit."""
+
+    pmf: Floats  # users x events
+    chances: Floats  # items x events
+
+
+class Target(NamedTuple):
+    """Weighted predictions of every cell, in both orders."""
 
     by_user: Product
     by_item: Product
 
-
-def whole_table(theta: Floats, psi: Floats, n_threads: int, show: bool | None) -> WholeTable:
-    """The predictions of an average with PMFs theta and indicators psi, as numbers."""
-    energy = np.empty(len(theta))
-
-    def measure(rows: slice) -> Iterator[int]:
-        p = theta[rows] @ psi.T
-        energy[rows] = np.einsum("ui,ui->u", p, p)
-        yield 1
-
-    parts = [slice(first, first + ROWS) for first in range(0, len(theta), ROWS)]
-    run_together("compress", [measure(rows) for rows in parts], 1, n_threads, show)
-    # of items nobody asks how far they are: the costs lack what no code changes
-    return WholeTable(Product(theta, psi, energy), Product(psi, theta, np.zeros(len(psi))))
-
-
-def compress(average: Any, n_events: int, rng: np.random.Generator) -> Descent:
-    """PMFs and sets of ``n_events`` events that say, as nearly as they can, what an average says.
-
-    Of several descents the one that comes nearest is kept; with few events they cost little.
-    """
-    engine, show, n_starts = (
-        checked_engine(average.settings),
-        average.settings.verbose,
-        WORD // n_events,
-    )
-    items = np.arange(average.observations.n_items)
-    psi = np.hstack([average.indicators_or_mean(events, items) for events in average.blocks])
-    table = whole_table(average.pmf, psi, engine.n_threads, show)
-    with one_blas_thread(), bar("compress", N_ITER * n_starts, show) as update:
-        descent = best_descent(
-            (random_start(average.observations, n_events, rng) for _ in range(n_starts)),
-            table,
-            HalfSteps.on(engine, SOLVER, Pairwise()),
-            prior="zero",
-            n_iter=N_ITER,
-            tol=TOL,
-            rng=rng,
-            update=update,
+    @classmethod
+    def of(cls, parts: Sequence[Part], of_user: Floats, of_item: Floats) -> Target:
+        """What the mean of the parts predicts, with the weights of users and items."""
+        pmf = np.hstack([part.pmf for part in parts]) / len(parts)
+        indicators = np.hstack([part.chances for part in parts])
+        root_u, root_i = np.sqrt(of_user)[:, None], np.sqrt(of_item)[:, None]
+        u, s, v = low_rank(pmf * root_u, indicators * root_i)
+        A, B = u * s / root_u, v / root_i
+        return cls(
+            Product(A, B, np.square(u * s).sum(axis=1) / of_user, of_item),
+            Product(B, A, np.square(v * s).sum(axis=1) / of_item, of_user),
         )
-    if descent.interrupted:
-        raise KeyboardInterrupt
-    return descent
+
+    def left_unsaid(self, pmf: Floats, indicators: Floats) -> tuple[float, Floats]:
+        """The largest singular value of what a model lacks of it, and its direction over items.
+
+        With L = [A, -theta] and R = [B, psi] what is lacking is LR'; the squares of its singular
+        values are the eigenvalues of R'R L'L, small matrices.
+        """
+        A, B, _, of_item = self.by_user
+        of_user = self.by_item.weight
+        L, R = np.hstack([A, -pmf]), np.hstack([B, indicators])
+        values, vectors = np.linalg.eigh((R * of_item[:, None]).T @ R)
+        kept = values > ROUNDING * values[-1]
+        half = vectors[:, kept] * np.sqrt(values[kept])
+        squares, directions = np.linalg.eigh(half.T @ ((L * of_user[:, None]).T @ L) @ half)
+        x = vectors[:, kept] @ (directions[:, -1] / np.sqrt(values[kept]))
+        return float(np.sqrt(max(squares[-1], 0.0))), R @ x
+
+
+def low_rank(left: Floats, right: Floats) -> tuple[Floats, Floats, Floats]:
+    """The first singular vectors and values of ``left @ right.T``, by iterating a subspace."""
+    rank = min(RANK, len(left), len(right))
+    n = min(rank + SPARE, len(left), len(right))
+    Y = left @ (right.T @ np.random.default_rng(0).normal(size=(len(right), n)))
+    for _ in range(POWERS):
+        Y = left @ (right.T @ (right @ (left.T @ np.linalg.qr(Y)[0])))
+    Q = np.linalg.qr(Y)[0]
+    u, s, vt = np.linalg.svd((Q.T @ left) @ right.T, full_matrices=False)
+    return Q @ u[:, :rank], s[:rank], vt[:rank].T
+
+
+class Compressed(NamedTuple):
+    """A model: PMFs and sets, how good they are proved to be, and how near to its target it is."""
+
+    pmf: Floats
+    codes: Codes
+    gap: Floats  # of users: the cost is at most this far above the least
+    proved: Bits  # of items: whether the set is optimal
+    loss: float  # the weighted root mean square of what it lacks
+
+
+@dataclass(frozen=True)
+class Compression:
+    """The descent to a target, on an engine."""
+
+    target: Target
+    engine: Engine
+    noise: float  # the variance of observations: what two models differ by beside it is little
+
+    def grown(
+        self,
+        n_events: int,
+        begun: tuple[Floats, Codes] | None = None,
+        update: Callable[[int, str], None] = lambda done, note: None,
+    ) -> tuple[Floats, Codes]:
+        """PMFs and sets of ``n_events`` events, which come one by one; ``update`` is told."""
+        pmf, codes = begun or self._begun(n_events)
+        for n in range(pmf.shape[1] + 1, n_events + 1):
+            pmf, codes = self._with_another(pmf, codes)
+            pmf, codes = self.settled(pmf, codes, AFTER_EACH)
+            update(n, "")
+        return pmf, codes
+
+    def _begun(self, n_events: int) -> tuple[Floats, Codes]:
+        """All items and none: with these two events alone, users differ in how much they like."""
+        A, B, _, of_item = self.target.by_user
+        mean = np.clip(A @ (B.T @ of_item) / of_item.sum(), 0.0, 1.0)
+        pmf = np.column_stack([mean, 1.0 - mean]) if n_events > 1 else np.ones((len(A), 1))
+        bits = np.column_stack([np.ones(len(B)), np.zeros(len(B))])[:, :n_events] > 0
+        return self.settled(pmf, pack(bits)[:, 0], AFTER_EACH)
+
+    def _with_another(self, pmf: Floats, codes: Codes) -> tuple[Floats, Codes]:
+        """One event more: the items on the one side of what is left unsaid, or on the other."""
+        n = pmf.shape[1]
+        bits = unpack(codes[:, None], n)
+        wider = np.column_stack([pmf, np.zeros(len(pmf))])
+        value, direction = self.target.left_unsaid(pmf, bits.astype(np.float64))
+        if value**2 <= ROUNDING * self._energy:
+            return wider, codes
+        sides = [
+            pack(np.column_stack([bits, side]))[:, 0] for side in (direction > 0, direction < 0)
+        ]
+        found = [self._pmfs(wider, side) for side in sides]
+        best = int(np.argmin([self._cost(solved) for solved in found]))
+        return found[best].pmf, sides[best]
+
+    def settled(self, pmf: Floats, codes: Codes, n_iter: int = AT_THE_END) -> tuple[Floats, Codes]:
+        """Sets and PMFs in turn, from here, until the cost stands still."""
+        before = np.inf
+        for _ in range(n_iter):
+            codes = self._indicators(FLIPS, pmf, codes).codes
+            solved = self._pmfs(pmf, codes)
+            pmf, cost = solved.pmf, self._cost(solved)
+            if before - cost <= TOL * abs(cost):
+                break
+            before = cost
+        return pmf, codes
+
+    def proved(self, pmf: Floats, codes: Codes) -> Compressed:
+        """The end: optimal sets, proved so, and PMFs to a small gap, until no set changes."""
+        for _ in range(EXACT_STEPS):
+            found = self._indicators(SOLVER, pmf, codes)
+            solved = self._pmfs(pmf, found.codes, Pairwise())
+            pmf, same = solved.pmf, np.array_equal(found.codes, codes)
+            codes = found.codes
+            if same:
+                break
+        return Compressed(pmf, codes, solved.gap, found.proved, self._loss(solved))
+
+    def _indicators(self, solver: Exact | Local, pmf: Floats, codes: Codes) -> Indicators:
+        seeds = np.zeros(len(codes), dtype=np.uint64)  # nothing is drawn
+        return FreeIndicators(self.engine, solver)(self.target.by_item, pmf, codes, seeds)
+
+    def _pmfs(self, pmf: Floats, codes: Codes, solver: Pairwise = NEARLY) -> Pmfs:
+        step = PmfStep(self.engine, solver, -self._clear)
+        return step(self.target.by_user, pmf, codes, np.zeros(pmf.shape[1]))
+
+    def _cost(self, solved: Pmfs) -> float:
+        squares = np.square(solved.pmf).sum(axis=1)
+        return float(self.target.by_item.weight @ (solved.error - self._clear * squares))
+
+    def _loss(self, solved: Pmfs) -> float:
+        of_user, of_item = self.target.by_item.weight, self.target.by_user.weight
+        return float(np.sqrt(of_user @ solved.error / (of_user.sum() * of_item.sum())))
+
+    @property
+    def _clear(self) -> float:
+        return CLEAR * self.noise * float(self.target.by_user.weight.sum())
+
+    @property
+    def _energy(self) -> float:
+        return float(self.target.by_item.weight @ self.target.by_user.energy)

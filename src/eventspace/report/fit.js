@@ -5,17 +5,21 @@ function fitFacts(fit, parts) {
   const error = ([label, { rmse, rmse_in_unit: own }]) =>
     [`RMSE, ${label}`, `${rmse.toFixed(4)}${ownUnit ? `, or ${own.toFixed(3)} in the table's unit` : ""}`];
   const end = `${fit.converged ? ", converged" : ""}${fit.interrupted ? ", interrupted" : ""}`;
-  const loss = fit.loss === null
-    ? []
-    : [["Compressed", `predictions ${fit.loss.toFixed(4)} (RMS) from those of the average`]];
+  const learnt = fit.loss === null
+    ? [["Indicator solver", fit.guarantee], ["Descent", `${plural(fit.history.length, "iteration")}${end}`]]
+    : [
+      ["RMSE expected on new ratings", fit.expected.toFixed(4)],
+      ["Compressed", `predictions ${fit.loss.toFixed(4)} (RMS) from those of the average`],
+      ["Events for a user, in effect", fit.effective.toFixed(1)],
+      ["Between halves of the chains", fit.same_bits === null ? "unknown"
+        : `${percent(fit.same_bits)} of bits agree, PMFs correlate ${fit.same_pmf.toFixed(2)}`],
+    ];
   return facts([
     ...parts.map(error),
     ["Items proved optimal in the last step",
       [`${integer(fit.proved)} of ${integer(fit.rated)} (${percent(proved)})`, bar(proved)]],
-    ["Indicator solver", fit.guarantee],
     ["Duality gap of PMFs", fit.gap === null ? "unknown" : `at most ${short(fit.gap, 2)}`],
-    ["Descent", `${plural(fit.history.length, "iteration")}${end}`],
-    ...loss,
+    ...learnt,
   ]);
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from eventspace._base.types import Floats
 from eventspace.data.observations import Observations
+from eventspace.fitted.fit import CompressedFit
 from eventspace.fitting.settings import indicator_solver
 from eventspace.metrics import reliability_curve, rmse
 from eventspace.report import budget
@@ -26,16 +27,33 @@ def fit_of(model: Any, held_out: Observations | None) -> dict[str, Any]:
         parts["held-out data"] = _compared(model, held_out)
     gap = float(fit.gap.max(initial=0.0))
     return {
+        **_how(fit, model.settings),
+        "proved": int(fit.proved[rated].sum()),
+        "rated": int(rated.sum()),
+        "gap": gap if math.isfinite(gap) else None,
+        "parts": parts,
+        "parameters": {name: str(value) for name, value in vars(model.settings).items()},
+    }
+
+
+def _how(fit: Any, settings: Any) -> dict[str, Any]:
+    """How it was learnt: by a descent to the data, or compressed from an average."""
+    if isinstance(fit, CompressedFit):
+        repeats = bool(np.isfinite(fit.same_bits).all())
+        return {
+            "history": [],
+            "loss": fit.loss,
+            "expected": fit.expected_rmse,
+            "effective": float(fit.effective_events.mean()),
+            "same_bits": float(fit.same_bits.mean()) if repeats else None,
+            "same_pmf": float(fit.same_pmf.mean()) if repeats else None,
+        }
+    return {
         "history": [float(f"{cost:.8g}") for cost in fit.history.tolist()],
         "converged": bool(fit.converged),
         "interrupted": bool(fit.interrupted),
-        "proved": int(fit.proved[rated].sum()),
-        "rated": int(rated.sum()),
-        "guarantee": indicator_solver(model.settings).guarantee,
-        "gap": gap if math.isfinite(gap) else None,
-        "loss": fit.loss,
-        "parts": parts,
-        "parameters": {name: str(value) for name, value in vars(model.settings).items()},
+        "guarantee": indicator_solver(settings).guarantee,
+        "loss": None,
     }
 
 

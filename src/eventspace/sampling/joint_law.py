@@ -27,7 +27,7 @@ from eventspace.pmf import Pairwise
 from eventspace.sampling.draw_pmfs import TINY
 from eventspace.sampling.priors.noise import SHAPE, NoisePrior
 
-MOST_EVENTS = 256  # of chains that are weighed together: each user's are a matrix to invert
+MOST_EVENTS = 64  # of chains that are weighed together: more predict no better, and take longer
 LEAST_USERS = 4  # for each of these events, or their law cannot be learnt
 LEAST_RATINGS = 20  # of a user, in the mean: with ten, what is learnt is a law of the noise
 STEPS = 4  # of EM: more of them fit the noise, too

@@ -9,6 +9,7 @@ import numpy as np
 from eventspace._base.codes import unpack
 from eventspace._base.types import Bits, Floats
 from eventspace.data.observations import Observations
+from eventspace.fitting.compression import Part
 from eventspace.sampling.joint_law import together
 from eventspace.sampling.sampler import Draws, Sampler
 
@@ -22,6 +23,12 @@ class Kept(NamedTuple):
     variance: Floats  # of each user's noise
     left_open: Floats  # of each user: variance of the chances that the ratings leave open
     covariance: Floats  # of each group of chains: that of the PMFs over their events
+
+    @property
+    def parts(self) -> list[Part]:
+        """What is averaged: groups of chains, or samples."""
+        n = len(self.covariance) or len(self.pmfs)
+        return [Part(pmf, np.mean(self.bits[k::n], axis=0)) for k, pmf in enumerate(self.pmfs[:n])]
 
 
 def keep(chains: list[Draws], observations: Observations, sampler: Sampler, *, weigh: bool) -> Kept:

@@ -27,8 +27,8 @@ from eventspace.sampling.priors.pmfs import regressed_centres
 from eventspace.sampling.settings import SamplingSettings
 
 START_PENALTIES = (30.0, 10.0, 3.0)  # down which the descents go that chains start from
-START_ITERATIONS = 5  # at each of them
-START_SOLVER = Local(3)
+START_ITERATIONS = 1  # at each of them: chains that start far down stay where they are
+START_SOLVER = Local(1)
 WATCHED = 200  # observed entries whose predictions the diagnostics follow
 
 

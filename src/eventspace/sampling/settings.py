@@ -15,6 +15,7 @@ from eventspace.fitting.settings import checked_threads
 
 FEW_CHAINS, MANY_CHAINS = 8, 24
 FEW_ENTRIES = 2000  # below it many chains cost little
+CHAINS_OF_MODEL, KEPT = 6, 16  # chains of the one model, and the draws kept of each
 
 
 @dataclass(eq=False, repr=False)
@@ -33,6 +34,42 @@ class SamplingSettings:
     n_jobs: int | None = -1
     random_state: Any = None
     verbose: bool | None = None
+
+
+@dataclass(eq=False, repr=False)
+class ModelSettings:
+    """How the one model is learnt; :class:`eventspace.KolmogorovModel` says what these mean."""
+
+    n_events: int | str = 16
+    _: KW_ONLY
+    n_chains: int | str = "auto"
+    n_warmup: int = 20
+    n_draws: int = 20
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: bool | None = None
+
+
+def check_model_settings(settings: ModelSettings) -> None:
+    """Refuse a bad setting of the one model."""
+    if settings.n_events != "auto":
+        check_whole("n_events", settings.n_events, 1, WORD)
+    check_settings(sampling_of(settings, FEW_ENTRIES))
+
+
+def sampling_of(settings: ModelSettings, n_observed: int) -> SamplingSettings:
+    """The chains that the one model is made of, on a table of this size."""
+    few = CHAINS_OF_MODEL if n_observed >= FEW_ENTRIES else MANY_CHAINS
+    n_chains: Any = few if settings.n_chains == "auto" else settings.n_chains
+    return SamplingSettings(
+        n_chains=n_chains,
+        n_warmup=settings.n_warmup,
+        n_draws=settings.n_draws,
+        n_samples=min(KEPT * n_chains, MOST_SAMPLES) if is_whole(n_chains) else KEPT,
+        n_jobs=settings.n_jobs,
+        random_state=settings.random_state,
+        verbose=settings.verbose,
+    )
 
 
 def check_settings(settings: SamplingSettings) -> None:

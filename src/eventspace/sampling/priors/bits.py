@@ -73,5 +73,5 @@ class Regressions:
 def log_likelihood_of_bits(indicators: Floats, log_odds: Floats, inclined: Floats) -> Floats:
     """Of each item's bits, up to a constant, with its inclination added to their log-odds."""
     found: Floats = inclined * indicators.sum(axis=1)
-    found -= np.logaddexp(0.0, log_odds + inclined[:, None]).sum(axis=1)
+    found -= np.log1p(np.exp(log_odds + inclined[:, None])).sum(axis=1)  # at most 2 MOST each
     return found

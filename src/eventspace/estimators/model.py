@@ -1,0 +1,114 @@
+"""The estimator to begin with: one model that predicts well and can be read."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from eventspace.data.attributes import read_attributes
+from eventspace.data.observations import to_learn_from
+from eventspace.estimators.base import Estimator, answered
+from eventspace.fitted.compressed import CompressedModel
+from eventspace.fitted.drawing import readable
+from eventspace.sampling.settings import ModelSettings, check_model_settings
+
+
+class KolmogorovModel(ModelSettings, Estimator):
+    """A finite probability space that explains a table of yes/no chances.
+
+    Every user has a distribution over ``n_events`` elementary events, every item is the set of
+    events in which it comes true, and P[X_ui = 1] is the mass that the user gives to that set.
+
+    A short posterior is drawn, an average of many such models, and compressed to one: few events
+    whose predictions are as near to the average's as may be. For the paper's own descent, its
+    variants and given parts see :class:`KolmogorovDescent`; for the average itself, which predicts
+    a little better and cannot be read, :class:`KolmogorovPosterior`.
+
+    Parameters
+    ----------
+    n_events : int or "auto", default 16
+        D, the number of elementary events, 1 to 64. "auto": the least of 2, 4, 8, 16, 24 and 32
+        with which the RMSE that is expected on new ratings is at most 1 % above the average's.
+    n_chains : int or "auto", default "auto"
+        Chains of the posterior. "auto": 24 for tables of less than 2,000 entries, else 6. The first
+        two do not depend on ``random_state``: events are grown on them, so that two seeds find the
+        same ones.
+    n_warmup : int, default 20
+        Sweeps of each chain that are thrown away.
+    n_draws : int, default 20
+        Sweeps of each chain after that.
+    n_jobs : int or None, default -1
+        Threads; -1 means every core, None one. The result does not depend on it.
+    random_state : int, RandomState or None, default None
+        The same number gives the same model.
+    verbose : bool or None, default None
+        A progress bar: always, never, or (None) when a person watches.
+
+    Attributes
+    ----------
+    fitted_ : CompressedModel
+        What was learnt: it answers all questions, and needs no scikit-learn. Whatever it knows is
+        an attribute here as well.
+    pmf_ : array of users x events
+        theta. The events are numbered by their mass in the population, the heaviest first.
+    codes_ : uint64 array of items x words
+        psi, packed 64 events to a word; ``indicators_`` is the same as bools.
+    observations_ : Observations
+        What was learnt from: ids, scale, and the ratings by user and by item.
+    error_ : float
+        The (weighted) squared error over the observed entries.
+    expected_rmse_ : float
+        The RMSE that is expected on new ratings of these users and items, in probability: from
+        ``noise_``, ``unsure_`` and ``loss_``.
+    loss_ : float
+        The root mean square of the difference between the model's predictions and the average's,
+        weighted by how many ratings users and items have.
+    unsure_ : float
+        How far the average itself may be from the truth: a standard deviation, in probability.
+    effective_events_ : array of users
+        How many events of equal mass a user's PMF is worth.
+    proved_ : bool array of items
+        Whether the item's set is proved optimal, given the PMFs.
+    gap_ : array of users
+        The duality gap of each user's last solve.
+    noise_ : array of users
+        Each user's noise: a standard deviation, in probability.
+    same_bits_, same_pmf_ : arrays of events
+        How far halves of the chains find the same events; see :meth:`diagnostics`.
+    pmf_penalty_ : float
+        How strongly new users are drawn to the mean PMF, in ratings.
+    """
+
+    fitted_: CompressedModel
+    _learnt_with = ModelSettings
+
+    rules = answered(CompressedModel.rules)
+    iter_rules = answered(CompressedModel.iter_rules)
+    report = answered(CompressedModel.report)
+    diagnostics = answered(CompressedModel.diagnostics)
+
+    def fit(
+        self, X: Any, y: Any = None, *, user_attributes: Any = None, item_attributes: Any = None
+    ) -> Self:
+        """Learn from a table of chances.
+
+        Parameters
+        ----------
+        X : table
+            An :class:`Observations` or anything that ``Observations.of`` reads: a long or wide
+            DataFrame, an array with NaN for missing, a sparse matrix, ``(users, items, values)``,
+            or the path of a CSV or Parquet file.
+        y : ignored
+        user_attributes, item_attributes : tables, optional
+            What else is known of users, or items, in numbers: a DataFrame with the ids in its index
+            or in its first column. The rows of an array are in the order of first appearance in
+            ``X``.
+        """
+        check_model_settings(self)
+        observations = to_learn_from(X)
+        of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
+        of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
+        settings = self._settings()
+        self.fitted_ = CompressedModel(
+            readable(observations, settings, of_users, of_items), settings
+        )
+        return self

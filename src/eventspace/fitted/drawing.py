@@ -1,0 +1,107 @@
+"""Fits that chains draw: a posterior, and the one model that a short one is compressed to."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eventspace._base.randomness import seed_of
+from eventspace._base.types import Bits, Floats
+from eventspace.data.attributes import Attributes
+from eventspace.data.factors import squared_error
+from eventspace.data.observations import Observations
+from eventspace.fitted.compressed import compressed
+from eventspace.fitted.fit import CompressedFit, PosteriorFit, stacked
+from eventspace.sampling.kept_samples import Kept, keep
+from eventspace.sampling.sampler import Draws, Sampler, mean_laws
+from eventspace.sampling.settings import ModelSettings, SamplingSettings, chains_for, sampling_of
+
+GUIDES = 2  # chains of the one model that are the same whatever its seed: its events begin there
+GUIDING_SEED = 0
+
+
+def drawn(
+    observations: Observations,
+    settings: SamplingSettings,
+    of_users: Attributes,
+    of_items: Attributes,
+) -> PosteriorFit:
+    """The average of what chains draw, given a table."""
+    seed = seed_of(settings.random_state)
+    rngs = np.random.default_rng(seed).spawn(chains_for(settings, observations.n_observed))
+    chains, kept = _run(observations, settings, of_users, of_items, rngs)
+    laws, noise = mean_laws(chains), np.sqrt(kept.variance)
+    pmf, codes = stacked(kept.pmfs, kept.bits)
+    return PosteriorFit(
+        observations,
+        pmf,
+        codes,
+        squared_error(observations, pmf, np.hstack(kept.bits)),
+        n_samples=len(kept.pmfs),
+        n_together=kept.n_together,
+        noise=noise,
+        open=kept.left_open,
+        covariance=kept.covariance,
+        cost=np.array([chain.cost for chain in chains]),
+        watched=np.array([chain.watched for chain in chains]),
+        user_attributes=of_users.values,
+        user_attribute_names=of_users.names,
+        item_attributes=of_items.values,
+        item_attribute_names=of_items.names,
+        pmf_penalty=_penalty(chains, laws.concentration, noise, observations.by_user.rated),
+        seed=seed,
+        concentration=laws.concentration,
+        user_spread=float(np.sqrt(laws.user_variance)),
+        item_spread=float(np.sqrt(laws.item_variance)),
+    )
+
+
+def readable(
+    observations: Observations,
+    settings: ModelSettings,
+    of_users: Attributes,
+    of_items: Attributes,
+) -> CompressedFit:
+    """One model: a short posterior, compressed.
+
+    Many models of few events predict alike. Which of them is found depends on where the descent
+    begins: on events that are grown on the first chains, whose generators do not depend on the
+    seed. So two seeds tell the same story.
+    """
+    sampling = sampling_of(settings, observations.n_observed)
+    n_chains = int(sampling.n_chains)
+    n_guides = min(GUIDES, n_chains - 1)
+    guides = np.random.default_rng(GUIDING_SEED).spawn(n_guides)
+    others = np.random.default_rng(seed_of(settings.random_state)).spawn(n_chains - n_guides)
+    _, kept = _run(observations, sampling, of_users, of_items, guides + others)
+    parts = kept.parts
+    return compressed(
+        observations,
+        parts,
+        np.sqrt(kept.variance),
+        kept.left_open,
+        settings.n_events,
+        settings,
+        n_guides=max(1, round(len(parts) * n_guides / n_chains)) if n_guides else 0,
+    )
+
+
+def _run(
+    observations: Observations,
+    settings: SamplingSettings,
+    of_users: Attributes,
+    of_items: Attributes,
+    rngs: list[np.random.Generator],
+) -> tuple[list[Draws], Kept]:
+    """A chain for each generator, and what is kept of them."""
+    sampler = Sampler.of(settings, of_users, of_items)
+    unit = observations.with_unit_weight(observations.mean_weight)
+    each = -(-settings.n_draws // (settings.n_samples // len(rngs)))  # one of ``each`` is kept
+    chains = sampler.sample(unit, rngs, settings.n_warmup, settings.n_draws, each)
+    return chains, keep(chains, unit, sampler, weigh=settings.weigh)
+
+
+def _penalty(chains: list[Draws], concentration: float, noise: Floats, rated: Bits) -> float:
+    """The penalty around the mean PMF that is as strict as Dirichlet's laws are."""
+    mass = np.array([pmf[rated].mean(axis=0) for chain in chains for pmf in chain.pmf])
+    variance = float(np.mean(mass * (1 - mass))) / (concentration + 1)
+    return float(np.median(noise)) ** 2 / max(variance, 1e-9)
