@@ -71,9 +71,7 @@ def fit(
     ] = None,
     user_attributes: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Numbers of users, ids first: for a model or a posterior."
-        ),
+        typer.Option(metavar="FILE", help="Numbers of users: a column of ids first."),
     ] = None,
     item_attributes: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Numbers of items: a column of ids first.")

@@ -71,15 +71,10 @@ def facts(model: FittedModel) -> dict[str, Any]:
     }
     if hasattr(fit, "proved"):
         found["proved"] = int(fit.proved.sum())
-    others = (
-        "n_iter",
-        "converged",
-        "interrupted",
-        "held_out_error",
-        "concentration",
-        "expected_rmse",
-        "loss",
-    )
+    if hasattr(fit, "n_iter"):
+        found["iterations"] = fit.n_iter
+    others = ("converged", "interrupted", "held_out_error", "concentration")
+    others += ("expected_rmse", "loss")
     return found | {name: getattr(fit, name) for name in others if hasattr(fit, name)}
 
 
