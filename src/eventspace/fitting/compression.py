@@ -40,6 +40,7 @@ class Part(NamedTuple):
 
     pmf: Floats  # users x events
     chances: Floats  # items x events
+    noise: float  # the variance of observations around their chances, mean over the users
 
 
 class Target(NamedTuple):
