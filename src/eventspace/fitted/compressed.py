@@ -64,11 +64,12 @@ def compressed(
         begun = guide.grown(sizes[0], update=update)
         for size in sizes:
             begun = guide.grown(size, begun, update)
+            whole = replace(whole, before=begun[1])
             found = whole.proved(*whole.settled(*begun))
             if found.loss**2 <= (ENOUGH**2 - 1) * (variance + unsure):
                 break
         halves = _halves(parts[n_guides:] if len(parts) > n_guides + 1 else parts)
-        repeated = [to(half).settled(*begun) for half in halves]
+        repeated = [replace(to(half), before=begun[1]).settled(*begun) for half in halves]
     order = np.argsort(-found.pmf[rated].mean(axis=0), kind="stable")
     halves_codes = [_reordered(codes, order) for _, codes in repeated]
     pmf = np.ascontiguousarray(found.pmf[:, order])
