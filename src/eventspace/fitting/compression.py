@@ -28,7 +28,7 @@ from eventspace.pmf import Pairwise
 
 RANK, SPARE, POWERS = 64, 10, 2  # of the low-rank product, and of the iteration that finds it
 CLEAR = 0.08  # what a unit of a PMF's sum of squares is worth, in variances of the noise
-KEPT = 7e-4  # what each bit is worth that stays as it was, in the same unit
+KEPT = 1.4e-3  # what each bit is worth that stays as it was, in the same unit
 AFTER_EACH, AT_THE_END = 3, 80  # iterations, at most
 TOL = 1e-4  # an iteration that lowers the cost by a smaller part of it is the last
 EXACT_STEPS = 5  # at most, until no set changes
@@ -190,9 +190,9 @@ class Compression:
         """Better sets, and whether they are proved optimal."""
         codes, proved = codes.copy(), np.empty(len(codes), dtype=np.bool_)
         seeds = np.zeros(len(codes), dtype=np.uint64)  # nothing is drawn
-        was = np.zeros((len(codes), pmf.shape[1]))
+        was: Floats = np.zeros((len(codes), pmf.shape[1]))
         if self.before is not None:
-            was = 2.0 * unpack(self.before[:, None], pmf.shape[1]) - 1.0
+            was = np.where(unpack(self.before[:, None], pmf.shape[1]), 1.0, -1.0)
         step = SolveSets(solver, KEPT * self.noise * float(self.target.by_item.weight.sum()))
         self.engine.run(step, self.target.by_item, pmf, codes, proved, seeds, was)
         return codes, proved
