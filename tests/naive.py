@@ -34,6 +34,18 @@ def sums(factors: Floats, index: NDArray, p: Floats, w: Floats) -> tuple[Floats,
     return G, h, e
 
 
+def compression_cost(
+    T: Floats, theta: Floats, psi: Floats, of_user: Floats, of_item: Floats, clear: float
+) -> float:
+    """All cells of a table, weighted by user and item; a PMF costs less by its sum of squares."""
+    total = 0.0
+    for u in range(len(T)):
+        for i in range(T.shape[1]):
+            total += of_user[u] * of_item[i] * (T[u, i] - theta[u] @ psi[i]) ** 2
+        total -= clear * of_user[u] * theta[u] @ theta[u]
+    return total
+
+
 def all_codes(D: int) -> Floats:
     """Every binary vector of length D, in numerical order (bit d has value 2^d)."""
     return np.array([[(c >> d) & 1 for d in range(D)] for c in range(1 << D)], dtype=float)

@@ -8,9 +8,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from eventspace import KolmogorovDescent, KolmogorovEnsemble, KolmogorovPosterior, Observations
+from eventspace import (
+    KolmogorovDescent,
+    KolmogorovEnsemble,
+    KolmogorovModel,
+    KolmogorovPosterior,
+    Observations,
+)
 from eventspace._base.codes import inside, pack
-from eventspace.fitting import descent
 from tests.fits import fitted
 from tests.planted import chances, long, wide
 
@@ -19,6 +24,10 @@ MAKERS = {
     "posterior": lambda: KolmogorovPosterior(
         8, n_chains=2, n_warmup=20, n_draws=24, n_samples=12, random_state=0
     ),
+}
+SINGLE = {
+    "model": lambda: KolmogorovModel(4, n_chains=2, n_warmup=5, n_draws=8, random_state=0),
+    "descent": lambda: KolmogorovDescent(4, random_state=0),
 }
 
 
@@ -54,12 +63,12 @@ def test_it_is_the_mean_of_its_samples(average) -> None:
     assert average.error_ == pytest.approx(np.square(mean[u, i] - p).sum())
 
 
-@pytest.mark.parametrize("kind", [*MAKERS, "model"])
+@pytest.mark.parametrize("kind", [*MAKERS, "model", "descent"])
 def test_rows_are_scored_by_what_is_predicted_of_them(kind, stars) -> None:
     """Also where an item was not rated: score and predict ask the same question."""
     table = stars.to_numpy().copy()
     table[:, 7] = np.nan
-    model = KolmogorovDescent(4, random_state=0) if kind == "model" else MAKERS[kind]()
+    model = (MAKERS | SINGLE)[kind]()
     model.fit(Observations.from_wide(table, scale=(1, 5)))
     later = stars.to_numpy()
     known = ~np.isnan(later)
@@ -85,7 +94,6 @@ def test_all_events_are_one_model_that_says_the_same(average, stars, tmp_path) -
     model = average.to_model()
     assert isinstance(model, KolmogorovDescent)
     assert model.codes_.shape[1] > 1
-    assert model.loss_ is None
     assert_allclose(model.predict(), average.predict(), atol=1e-12)
     assert (np.diff(model.pmf_mean_) <= 0).all()
     one, two = model.query("i0 & ~i1"), average.query("i0 & ~i1")
@@ -168,24 +176,34 @@ def test_all_events_take_in_nobody_new(average, stars) -> None:
 
 def test_a_compressed_model_says_how_far_it_is_from_the_average(average, stars, tmp_path) -> None:
     wide, narrow = average.to_model(8), average.to_model(2)
-    apart = np.sqrt(np.mean(np.square(wide.predict() - average.predict())))
-    assert wide.loss_ == pytest.approx(apart, rel=0.05)
+    assert isinstance(wide, KolmogorovModel)
+    seen = average.observations_
+    weight = np.outer(seen.by_user.sizes + 1, seen.by_item.sizes + 1)
+    for small in (wide, narrow):
+        apart = np.square(small.predict() - average.predict())
+        assert small.loss_ == pytest.approx(np.sqrt(np.average(apart, weights=weight)), abs=1e-6)
     assert wide.loss_ < 0.05 < narrow.loss_
     assert f"predictions {wide.loss_:.4f} (RMS) from those of the average" in str(wide.summary())
     assert_allclose(wide.pmf_.sum(axis=1), 1)
-    assert (np.diff(wide.history_) <= 1e-9).all()
-    total = np.square(wide.predict() - average.predict()).sum()
-    assert wide.history_[-1] == pytest.approx(total, rel=1e-6)
+    assert (np.diff(wide.pmf_mean_) <= 0).all()
     u, i, p = wide.observations_.coo()
     assert wide.error_ == pytest.approx(np.square(wide.predict()[u, i] - p).sum())
     wide.save(tmp_path / "small")
-    assert KolmogorovDescent.load(tmp_path / "small").loss_ == wide.loss_
+    assert KolmogorovModel.load(tmp_path / "small").loss_ == wide.loss_
     wide.fold_in((["new"] * 3, ["i0", "i1", "i2"], [5.0, 1.0, 3.0]))
     assert wide.predict((["new"], ["i0"])).shape == (1,)
-    assert KolmogorovDescent(2, random_state=0).fit(stars).loss_ is None
 
 
-def test_compression_depends_on_the_seed_alone(average) -> None:
+def test_auto_takes_as_many_events_as_are_worth_it(average) -> None:
+    chosen = average.to_model("auto")
+    assert chosen.pmf_.shape[1] in (2, 4, 8, 16, 24, 32)
+    average_rmse = np.sqrt(chosen.expected_rmse_**2 - chosen.loss_**2)
+    assert chosen.expected_rmse_ <= 1.01 * average_rmse
+    fewer = average.to_model(chosen.pmf_.shape[1] // 2)
+    assert fewer.expected_rmse_ > 1.01 * average_rmse
+
+
+def test_compression_depends_on_the_average_alone(average) -> None:
     one, again = average.to_model(4), average.to_model(4)
     assert_array_equal(one.pmf_, again.pmf_)
     average.n_jobs = 1
@@ -205,19 +223,6 @@ def test_films_compressed_are_predicted_better_than_by_a_model_of_its_own(moviel
     small = average.to_model(8)
     single = KolmogorovDescent(8, pmf_penalty=30, indicator_penalty=0.2, random_state=0).fit(table)
     assert error(average, test) < error(small, test) < error(single, test) - 0.02
-
-
-def test_of_several_descents_the_nearest_is_kept(average, monkeypatch) -> None:
-    costs, descend = [], descent.descend
-
-    def recorded(*args, **options):
-        found = descend(*args, **options)
-        costs.append(found.cost)
-        return found
-
-    monkeypatch.setattr(descent, "descend", recorded)
-    assert average.to_model(16).history_[-1] == min(costs) < max(costs)
-    assert len(costs) == 4
 
 
 # --- new users and items ------------------------------------------------------------------------

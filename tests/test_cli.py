@@ -14,6 +14,7 @@ import pytest
 from eventspace import (
     KolmogorovDescent,
     KolmogorovEnsemble,
+    KolmogorovModel,
     KolmogorovPosterior,
     Observations,
 )
@@ -25,15 +26,19 @@ from tests.command import in_process, piped, written
 from tests.help_texts import PAGE
 
 SMALL = {
-    "descent": ["--events", 3],
+    "model": ["--events", 3, "--chains", 3],
+    "descent": ["--kind", "descent", "--events", 3],
     "posterior": ["--kind", "posterior", "--events", 3, "--chains", 2],
     "ensemble": ["--kind", "ensemble", "--events", 3, "--models", 3],
 }
 CLASSES: dict[str, Any] = {
+    "model": KolmogorovModel,
     "descent": KolmogorovDescent,
     "posterior": KolmogorovPosterior,
     "ensemble": KolmogorovEnsemble,
 }
+AVERAGES = ("posterior", "ensemble")
+QUICK = ["--events", 2, "--chains", 2]
 
 
 @pytest.fixture
@@ -65,14 +70,16 @@ def frame(text: str, separator: str = ",") -> pd.DataFrame:
     return pd.read_csv(io.StringIO(text), sep=separator)
 
 
-def test_fit_writes_what_python_fits(csv, ratings, tmp_path, run) -> None:
+@pytest.mark.parametrize("kind", ["model", "descent"])
+def test_fit_writes_what_python_fits(kind, csv, ratings, tmp_path, run) -> None:
     path = tmp_path / "films.eventspace"
-    out = run("fit", csv, "-o", path, "--events", 3, "--seed", 4, "--threads", 1)
+    out = run("fit", csv, "-o", path, *SMALL[kind], "--seed", 4, "--threads", 1)
     assert "3 events, 30 users, 20 items" in out
     assert run("info", path) == out
     predicted = frame(run("predict", path, csv))
     assert list(predicted.columns) == ["user", "item", "probability"]
-    model = KolmogorovDescent(3, random_state=4).fit(ratings)
+    settings = {"n_chains": 3} if kind == "model" else {}
+    model = CLASSES[kind](3, **settings, random_state=4).fit(ratings)
     np.testing.assert_allclose(predicted["probability"], model.predict(ratings), atol=1e-9)
     np.testing.assert_array_equal(load(path).codes, model.codes_)
 
@@ -83,7 +90,7 @@ def test_every_command_works_on_every_kind(saved, tmp_path, run) -> None:
     model = CLASSES[kind].load(path)
     assert run("info", path) == f"{model.summary()}\n"
     assert json.loads(run("info", path, "--json"))["kind"] == kind
-    n_shown = min(16, model.pmf_.shape[1]) if kind != "descent" else model.pmf_.shape[1]
+    n_shown = min(16, model.pmf_.shape[1]) if kind in AVERAGES else model.pmf_.shape[1]
     assert len(json.loads(run("info", path, "--events", "--json"))) == n_shown
     pairs = pd.read_csv(table)
     predicted = frame(run("predict", path, table, "--unit", "original"))
@@ -114,7 +121,7 @@ def test_every_command_works_on_every_kind(saved, tmp_path, run) -> None:
 
 def test_an_average_has_intervals_and_becomes_one_model(saved, tmp_path, run) -> None:
     kind, path = saved
-    if kind == "descent":
+    if kind not in AVERAGES:
         return
     model, table = load(path), path.with_name("ratings.csv")
     got = frame(run("predict", path, table, "--interval", 0.8, "--unit", "original"))
@@ -122,15 +129,15 @@ def test_an_average_has_intervals_and_becomes_one_model(saved, tmp_path, run) ->
     np.testing.assert_allclose(got[["value", "low", "high"]], expected[["mean", "low", "high"]])
     assert (frame(run("rules", path, "--min-probability", 0.9))["probability"] >= 0.9).all()
     run("convert", path, tmp_path / "one.eventspace", "--events", 2)
-    assert KolmogorovDescent.load(tmp_path / "one.eventspace").n_events == 2
+    assert KolmogorovModel.load(tmp_path / "one.eventspace").n_events == 2
 
 
 def test_formats_in_and_out(csv, tmp_path, run) -> None:
     path = tmp_path / "m"
-    summary = run("fit", csv, "-o", path, "--events", 2)
+    summary = run("fit", csv, "-o", path, *QUICK)
     for name in ("r.tsv", "r.parquet", "r.csv"):
         assert run("convert", csv, tmp_path / name) == ""
-        assert run("fit", tmp_path / name, "-o", tmp_path / "n", "--events", 2) == summary
+        assert run("fit", tmp_path / name, "-o", tmp_path / "n", *QUICK) == summary
     expected = frame(run("predict", path, csv))
     pd.testing.assert_frame_equal(
         frame(run("predict", path, csv, "--format", "tsv"), "\t"), expected
@@ -146,7 +153,7 @@ def test_formats_in_and_out(csv, tmp_path, run) -> None:
 
 def test_standard_streams(csv, tmp_path, run, capsys) -> None:
     model = tmp_path / "m"
-    run("fit", csv, "-o", model, "--events", 2)
+    run("fit", csv, "-o", model, *QUICK)
     expected = frame(run("predict", model, csv))
     run("convert", csv, tmp_path / "r.parquet")
     pd.read_csv(csv).to_csv(tmp_path / "r.csv.gz", index=False)
@@ -154,7 +161,7 @@ def test_standard_streams(csv, tmp_path, run, capsys) -> None:
         content = (tmp_path / name).read_bytes()
         got = frame(in_process(["predict", model, "-"], capsys, stdin=content).out)
         assert set(map(tuple, got.to_numpy())) == set(map(tuple, expected.to_numpy()))
-    done = piped("fit", "-", "-o", tmp_path / "n", "--events", 2, stdin=csv.read_bytes())
+    done = piped("fit", "-", "-o", tmp_path / "n", *QUICK, stdin=csv.read_bytes())
     assert done.out == run("info", model)
 
 
@@ -179,7 +186,7 @@ def test_ids_that_look_like_numbers_match_the_columns_of_a_wide_table(tmp_path, 
         tmp_path / "wide.csv", "user,10,20,30,40,50\n1,1,0,1,,1\n2,0,1,,1,0\n3,1,1,0,0,1\n"
     )
     pairs = written(tmp_path / "pairs.csv", "user,item\n1,40\n2,30\n")
-    run("fit", wide, "-o", tmp_path / "m", "--events", 2)
+    run("fit", wide, "-o", tmp_path / "m", *QUICK)
     out = run("predict", tmp_path / "m", pairs)
     assert [line.split(",")[:2] for line in out.splitlines()[1:]] == [["1", "40"], ["2", "30"]]
 
@@ -188,13 +195,13 @@ def test_ids_that_are_numbers_are_found_from_a_shell(tmp_path, run) -> None:
     table = written(
         tmp_path / "t.csv", "user,item,rating\n1,10,5\n1,20,1\n2,10,1\n2,20,5\n3,10,4\n3,20,2\n"
     )
-    run("fit", table, "-o", tmp_path / "m", "--events", 2)
+    run("fit", table, "-o", tmp_path / "m", *QUICK)
     assert run("explain", tmp_path / "m", 3, 10).startswith("user 3 and 10: ")
     assert run("query", tmp_path / "m", "10 - 20", "--user", 2).startswith("user,probability\n2,0.")
 
 
 def test_unknown_pairs_get_the_population(csv, tmp_path, run) -> None:
-    run("fit", csv, "-o", tmp_path / "m", "--events", 2)
+    run("fit", csv, "-o", tmp_path / "m", *QUICK)
     pairs = written(tmp_path / "p.csv", "user,item\nu1,nothing\nnobody,i1\n")
     got = frame(run("predict", tmp_path / "m", pairs, "--unknown", "population"))
     model = load(tmp_path / "m")
@@ -206,7 +213,7 @@ def test_one_id_that_is_no_number_leaves_the_others_numbers(tmp_path, run) -> No
     table = written(
         tmp_path / "t.csv", "user,item,rating\n1,10,5\n1,20,1\n2,10,1\n2,20,5\n3,10,4\n3,20,2\n"
     )
-    run("fit", table, "-o", tmp_path / "m", "--events", 2)
+    run("fit", table, "-o", tmp_path / "m", *QUICK)
     pairs = written(tmp_path / "p.csv", "user,item\n1,10\nguest,10\n2,20\n02,20\n")
     got = frame(run("predict", tmp_path / "m", pairs, "--unknown", "population"))
     assert list(got["user"]) == ["1", "guest", "2", "02"]
@@ -221,7 +228,7 @@ def test_titles_and_tags(tmp_path, run) -> None:
     )
     films = written(tmp_path / "films.csv", "id,title,genres\n10,Alien,Horror|War\n20,Up,Comedy\n")
     model = tmp_path / "m"
-    run("fit", table, "-o", model, "--events", 2)
+    run("fit", table, "-o", model, *QUICK)
     out = run("explain", model, 3, "Alien", "--titles", films, "--tags", films)
     assert out.startswith("user 3 and Alien: ")
     assert "Horror" in out
@@ -238,7 +245,7 @@ def test_titles_and_tags(tmp_path, run) -> None:
 
 
 def test_evidence_is_matched_by_ids_whatever_the_titles(csv, ratings, tmp_path, run) -> None:
-    run("fit", csv, "-o", tmp_path / "m", "--events", 3)
+    run("fit", csv, "-o", tmp_path / "m", *SMALL["model"])
     other = ratings[::2].replace({"item": {"i19": "Film 3"}})  # an item unknown, but called so
     other.to_csv(tmp_path / "other.csv", index=False)
     titles = [f"i{k},Film {k}\n" for k in range(20)]
@@ -250,7 +257,7 @@ def test_evidence_is_matched_by_ids_whatever_the_titles(csv, ratings, tmp_path, 
 
 
 def test_titles_that_are_missing(csv, tmp_path, run, capsys) -> None:
-    run("fit", csv, "-o", tmp_path / "m", "--events", 2)
+    run("fit", csv, "-o", tmp_path / "m", *QUICK)
     best = frame(run("recommend", tmp_path / "m", "u1", "--seen"))
     titles = pd.DataFrame({"id": ["i0", best["item"][0]], "title": ["Alien", None]})
     titles.to_csv(tmp_path / "t.csv", index=False)
@@ -266,7 +273,7 @@ def test_titles_that_are_missing(csv, tmp_path, run, capsys) -> None:
 
 def test_a_first_user_without_recommendations(tmp_path, run) -> None:
     table = written(tmp_path / "t.csv", "user,item,rating\n1,10,5\n1,20,1\n2,10,1\n3,20,5\n")
-    run("fit", table, "-o", tmp_path / "m", "--events", 2)
+    run("fit", table, "-o", tmp_path / "m", *QUICK)
     run("recommend", tmp_path / "m", "-o", tmp_path / "r.parquet")
     assert pd.read_parquet(tmp_path / "r.parquet")["user"].tolist() == [2, 3]
     run("recommend", tmp_path / "m", 1, "-o", tmp_path / "r.parquet")
@@ -275,7 +282,7 @@ def test_a_first_user_without_recommendations(tmp_path, run) -> None:
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
 def test_what_fails_halfway_leaves_no_file(csv, tmp_path, run, capsys, monkeypatch, ending) -> None:
-    run("fit", csv, "-o", tmp_path / "m", "--events", 2)
+    run("fit", csv, "-o", tmp_path / "m", *QUICK)
     before = written(tmp_path / f"r.{ending}", "before")
     recommend, calls = FittedModel.recommend, []
 
@@ -310,7 +317,7 @@ def test_rules_of_an_average_are_probable_and_not_proved(csv, tmp_path, run) -> 
 
 
 def test_rules_from_held_out_ratings(csv, ratings, tmp_path, run) -> None:
-    run("fit", csv, "-o", tmp_path / "m", "--events", 3, "--seed", 4)
+    run("fit", csv, "-o", tmp_path / "m", *SMALL["descent"], "--seed", 4)
     model = KolmogorovDescent(3, random_state=4).fit(ratings)
     held_out = frame(run("rules", tmp_path / "m", "--evidence", csv, "--item", "i0", "--top", 3))
     assert ((held_out["if_item"] == "i0") | (held_out["then_item"] == "i0")).all()
@@ -340,7 +347,7 @@ def contents_of(page) -> Any:
 def test_report_writes_the_page_of_the_model(csv, tmp_path, run, capsys) -> None:
     films = written(tmp_path / "films.csv", "id,title,genres\ni0,Alien,Horror\ni1,Up,Comedy\n")
     model, page = tmp_path / "films.eventspace", tmp_path / "films.html"
-    run("fit", csv, "-o", model, "--events", 2)
+    run("fit", csv, "-o", model, *QUICK)
     run("report", model)
     plain = contents_of(page)
     assert "i0" in plain["items"]["name"]
@@ -358,7 +365,7 @@ def test_report_writes_the_page_of_the_model(csv, tmp_path, run, capsys) -> None
 
 def test_what_a_page_holds_is_for_the_caller_to_say(csv, tmp_path, run) -> None:
     model, page = tmp_path / "films.eventspace", tmp_path / "films.html"
-    run("fit", csv, "-o", model, "--events", 2)
+    run("fit", csv, "-o", model, *QUICK)
     run("report", model, "--no-users")
     found = contents_of(page)
     assert (found["title"], found["users"]["name"]) == ("films", [])
@@ -402,14 +409,15 @@ def test_the_keys_of_json(saved, tmp_path, run) -> None:
     }
     for name, arguments in rows.items():
         found = json.loads(run(*arguments, "--json"))[0]
-        also = ["probability"] if name == "rules" and kind != "descent" else []
+        also = ["probability"] if name == "rules" and kind in AVERAGES else []
         assert list(found) == KEYS[name].split() + also
     found = json.loads(run("explain", path, "u1", "i0", "--json"))
     assert list(found) == KEYS["explain"].split()
     assert list(found["events"][0]) == ["event", "mass", "population", "comes_true", "label"]
     found = json.loads(run("info", path, "--json"))
     own = {
-        "descent": ["iterations", "proved", "converged", "interrupted"],
+        "model": ["proved", "expected_rmse", "loss"],
+        "descent": ["proved", "iterations", "converged", "interrupted"],
         "posterior": ["concentration"],
         "ensemble": ["held_out_error"],
     }
@@ -421,7 +429,7 @@ def test_the_keys_of_json(saved, tmp_path, run) -> None:
 
 
 def test_json_has_no_nan_and_is_utf8_whatever_the_terminal(csv, tmp_path, run) -> None:
-    run("fit", csv, "-o", tmp_path / "m", "--events", 2)
+    run("fit", csv, "-o", tmp_path / "m", *QUICK)
     write_json({"rmse": [float("nan"), float("inf")]}, str(tmp_path / "json"))
     assert json.loads((tmp_path / "json").read_text()) == {"rmse": [None, None]}
     titles = [f"i{k},Amélie {k}\n" for k in range(20)]
@@ -433,7 +441,7 @@ def test_json_has_no_nan_and_is_utf8_whatever_the_terminal(csv, tmp_path, run) -
 
 def test_a_page_never_takes_the_place_of_a_model(csv, tmp_path, run, capsys) -> None:
     for name in ("films.v1", "films.v2", "model.html"):
-        run("fit", csv, "-o", tmp_path / name, "--events", 2)
+        run("fit", csv, "-o", tmp_path / name, *QUICK)
         run("report", tmp_path / name)
         assert (tmp_path / f"{name}.html").exists()
     model = tmp_path / "model.html"

@@ -138,7 +138,7 @@ def test_an_import_that_swallows_an_interrupt(place, tmp_path, number) -> None:
 
 
 WRITING: dict[str, list[object]] = {
-    "model": ["fit", "t.csv", "-o", "new", "--events", 2],
+    "model": ["fit", "t.csv", "-o", "new", "--events", 2, "--chains", 2],
     "page": ["report", "m", "-o", "new"],
     "csv": ["convert", "m", "new", "--format", "csv"],
     "parquet": ["convert", "m", "new", "--format", "parquet"],
@@ -199,7 +199,8 @@ def test_kills_while_a_large_table_is_written(place, tmp_path) -> None:
 
 
 def test_a_kill_keeps_the_model_so_far(place, tmp_path) -> None:
-    process = started(FITTING, "fit", place / "t.csv", "-o", tmp_path / "m", "--penalty", 0.1)
+    options = ["--kind", "descent", "--penalty", 0.1]
+    process = started(FITTING, "fit", place / "t.csv", "-o", tmp_path / "m", *options)
     code, said = ended(process, signal.SIGTERM)
     assert code == 143
     assert said.startswith("eventspace: interrupted: this is the model so far\n")

@@ -95,11 +95,15 @@ TABLES = [
     (None, "--events some", "--events: 'some' is no whole number."),
     (None, "--penalty -1", "--penalty: -1 is no finite number of at least 0"),
     (None, "--seed -1", "--seed: -1 is no whole number from 0 to 4294967295"),
-    (None, "--kind forest", "--kind: 'forest' is not one of 'descent', 'posterior', 'ensemble'"),
+    (None, "--kind forest", "--kind: 'forest' is not one of 'model', 'posterior', 'ensemble',"),
     (None, "--kind posterior --chains 500", "--chains: 500 is no whole number from 1 to 128"),
-    (None, "--chains 2", "--chains is not for --kind descent, but for posterior"),
-    (None, "--kind posterior --penalty 2", "not for --kind posterior, but for descent"),
-    (None, "--item-attributes x.csv", "--item-attributes is for --kind posterior"),
+    (None, "--kind descent --chains 2", "--chains is not for --kind descent, but for model or "
+     "posterior"),
+    (None, "--penalty 2", "--penalty is not for --kind model, but for ensemble or descent"),
+    (None, "--kind posterior --penalty 2", "not for --kind posterior, but for ensemble or descent"),
+    (None, "--kind posterior --events auto", "--events auto must be a whole number from 1"),
+    (None, "--kind descent --item-attributes x.csv", "--item-attributes is not for --kind descent, "
+     "but for model or posterior"),
 ]  # fmt: skip
 
 

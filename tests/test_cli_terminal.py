@@ -120,7 +120,8 @@ def test_ctrl_c_keeps_the_model_so_far(tmp_path) -> None:
     chances = rng.dirichlet(np.full(24, 0.3), 5000) @ (rng.random((24, 300)) < 0.5)
     table = pd.DataFrame(chances.clip(0, 1).round(2))  # twenty iterations take a while
     table.rename_axis("user").reset_index().to_csv(tmp_path / "t.csv", index=False)
-    arguments = ["fit", tmp_path / "t.csv", "-o", tmp_path / "m", "--events", 32]
+    options = ["--kind", "descent", "--events", 32]
+    arguments = ["fit", tmp_path / "t.csv", "-o", tmp_path / "m", *options]
     code, seen = in_terminal(*arguments, keys=b"\x03", when="cost ")
     assert code == 130
     assert "eventspace: interrupted: this is the model so far\n" in seen
@@ -128,8 +129,9 @@ def test_ctrl_c_keeps_the_model_so_far(tmp_path) -> None:
     assert KolmogorovDescent.load(tmp_path / "m").interrupted_
 
 
-def test_ctrl_c_in_a_posterior_writes_nothing(place, tmp_path) -> None:
-    options = ["--kind", "posterior", "--chains", 128, "-o", tmp_path / "p"]
+@pytest.mark.parametrize("kind", ["model", "posterior"])
+def test_ctrl_c_in_chains_writes_nothing(kind, place, tmp_path) -> None:
+    options = ["--kind", kind, "--chains", 128, "-o", tmp_path / "p"]
     code, seen = in_terminal("fit", place / "ratings.csv", *options, keys=b"\x03", when="sweeps")
     assert code == 130
     assert "eventspace: interrupted: nothing is written.\n" in seen

@@ -33,8 +33,9 @@ class Backwards:
             row = slice(k, k + 1)
             G, h, e = np.empty((1, D, D)), np.empty((1, D)), np.empty(1)
             if isinstance(table, Product):
-                G[0], e[:] = factors.T @ factors, table.energy[row]
-                h[:] = (table.left[row] @ table.right.T) @ factors
+                weighted = factors * table.weight[:, None]
+                G[0], e[:] = factors.T @ weighted, table.energy[row]
+                h[:] = (table.left[row] @ table.right.T) @ weighted
             else:
                 ptr, index, value, weight = table
                 normal_equations(ptr[k : k + 2], index, value, weight, factors, G, h, e)

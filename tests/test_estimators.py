@@ -32,7 +32,7 @@ def model(table) -> KolmogorovDescent:
 
 
 def test_what_the_fitted_model_knows_is_an_attribute(model) -> None:
-    for name in ("pmf_", "codes_", "history_", "loss_", "given_", "user_ids_", "indicators_"):
+    for name in ("pmf_", "codes_", "history_", "proved_", "given_", "user_ids_", "indicators_"):
         assert name in dir(model)
         assert_array_equal(getattr(model, name), getattr(model.fitted_, name[:-1]))
     for name in ("predict_", "nothing_"):  # what it does is a method, here as there

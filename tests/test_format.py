@@ -16,7 +16,7 @@ from eventspace import KolmogorovDescent
 from eventspace.data.entries import Entries
 from eventspace.data.invariants import ARRAYS, MOST, NUMBERS
 from eventspace.fitted import files, load
-from eventspace.fitted.fit import DescentFit, EnsembleFit, PosteriorFit
+from eventspace.fitted.fit import CompressedFit, DescentFit, EnsembleFit, PosteriorFit
 from eventspace.indicators import SDR
 from eventspace.pmf import Pairwise
 from eventspace.storage import archive as storage
@@ -26,7 +26,12 @@ from tests.observing import altered
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
 OLD = ROOT / "tests" / "files"
-KINDS = {"descent": DescentFit, "posterior": PosteriorFit, "ensemble": EnsembleFit}
+KINDS = {
+    "model": CompressedFit,
+    "descent": DescentFit,
+    "posterior": PosteriorFit,
+    "ensemble": EnsembleFit,
+}
 
 
 def rows(heading: str) -> dict[str, list[str]]:
@@ -42,7 +47,7 @@ def holders(name: str) -> str:
         for short, kind in KINDS.items()
         if name in [field.name for field in fields(kind)] + ["n_iter"] * (kind is DescentFit)
     ]
-    return "all" if len(kinds) == 3 else ", ".join(kinds)
+    return "all" if len(kinds) == len(KINDS) else ", ".join(kinds)
 
 
 def test_the_page_names_every_array_with_its_dtype_and_shape() -> None:
@@ -111,8 +116,10 @@ def test_a_descent_had_another_name_before_format_3(version, tmp_path) -> None:
     assert json.loads(members(tmp_path / "new")["header.json"])["model"] == "KolmogorovDescent"
 
 
-def test_there_is_a_file_of_this_version() -> None:
-    assert (OLD / f"version-{storage.VERSION}").is_dir()
+def test_there_is_a_file_of_every_kind_in_this_version() -> None:
+    folder = OLD / f"version-{storage.VERSION}"
+    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    assert {was["class"] for was in expected.values()} == {k.estimator for k in KINDS.values()}
 
 
 def test_large_files_are_stored_as_they_are(ratings, tmp_path, monkeypatch) -> None:

@@ -21,6 +21,7 @@ def test_public_names() -> None:
     assert eventspace.__all__ == [
         "KolmogorovDescent",
         "KolmogorovEnsemble",
+        "KolmogorovModel",
         "KolmogorovPosterior",
         "Observations",
         "UserError",

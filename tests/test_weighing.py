@@ -155,15 +155,17 @@ def test_those_without_ratings_are_where_they_are_expected() -> None:
 @pytest.mark.parametrize(
     ("n_chains", "n_events", "n_users", "n_ratings", "expected"),
     [
-        (8, 24, 768, 20, 8),
-        (8, 24, 767, 20, 4),
-        (8, 24, 768, 19, 1),
+        (8, 8, 256, 20, 8),
+        (8, 8, 255, 20, 4),
+        (8, 8, 256, 19, 1),
         (8, 24, 191, 50, 1),
-        (24, 24, 5000, 50, 8),
+        (8, 24, 192, 50, 2),
+        (24, 24, 5000, 50, 2),
+        (24, 8, 5000, 50, 8),
         (11, 24, 5000, 50, 1),
         (5, 6, 5000, 50, 5),
         (1, 6, 5000, 50, 1),
-        (8, 64, 5000, 50, 4),
+        (8, 64, 5000, 50, 1),
     ],
 )
 def test_chains_are_taken_together_where_there_are_users_and_ratings_enough(

@@ -18,8 +18,8 @@ VALUES: tuple[Any, ...] = (
     [True, False], "polars", "pyarrow", "os", "__class__",
 )  # fmt: skip
 MODELS = (
-    *("KolmogorovDescent", "KolmogorovEnsemble", "KolmogorovPosterior", "Observations", "datasets"),
-    *("__version__", "eventspace", "load", "os.system", "KolmogorovSelection", "Exact", "event"),
+    *("KolmogorovDescent", "KolmogorovEnsemble", "KolmogorovModel", "KolmogorovPosterior"),
+    *("Observations", "datasets", "__version__", "eventspace", "load", "os.system", "KolmogorovSelection", "Exact", "event"),
 )
 SOLVERS: tuple[dict[str, Any], ...] = (
     {"solver": "SDR", "n_roundings": 10**12}, {"solver": "Local", "n_starts": 10**12},

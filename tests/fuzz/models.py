@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from eventspace import KolmogorovDescent, KolmogorovEnsemble, KolmogorovPosterior
+from eventspace import (
+    KolmogorovDescent,
+    KolmogorovEnsemble,
+    KolmogorovModel,
+    KolmogorovPosterior,
+)
 
 N_USERS, N_ITEMS = 12, 9
 _WORDS = (
@@ -79,6 +84,7 @@ def fitted() -> Iterator[tuple[str, Any]]:
     posterior = KolmogorovPosterior(3, n_chains=2, n_samples=4, **drawn).fit(texts)
     yield "posterior", posterior
     yield "compressed", posterior.to_model(3)
+    yield "one-part", KolmogorovModel("auto", n_chains=1, **drawn).fit(wide)
     ages = pd.DataFrame({"age": np.arange(N_USERS), "old": np.arange(N_USERS) % 2})
     lengths = pd.DataFrame({"length": np.linspace(0, 1, N_ITEMS)})
     yield (

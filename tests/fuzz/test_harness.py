@@ -100,8 +100,8 @@ def test_originals_are_accepted_and_packed_again_the_same(seeds, judge) -> None:
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (lambda pmf: pmf * 2, "predict(): from"),
-        (lambda pmf: -pmf, "predict(): from"),
+        (lambda pmf: pmf * 2, "rules: antecedent support: from"),
+        (lambda pmf: -pmf, "explain: from"),
         (lambda pmf: np.where(pmf > 0.3, np.nan, pmf), "predict(): from nan"),
     ],
 )

@@ -98,7 +98,7 @@ class Compressed(NamedTuple):
 
     pmf: Floats
     codes: Codes
-    gap: Floats  # of users: the cost is at most this far above the least
+    gap: Floats  # of users: to first order, no other PMF costs less by more than this
     proved: Bits  # of items: whether the set is optimal
     loss: float  # the weighted root mean square of what it lacks
 

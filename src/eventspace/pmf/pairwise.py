@@ -48,7 +48,7 @@ def pairwise(
     for u in range(n_users):
         H, theta = Q[min(u, Q.shape[0] - 1)], pmf[u]
         half_gradient(H, r[u], theta, slope)
-        enough = 0.5 * tol * largest_diagonal(H)
+        enough = 0.5 * tol * max(largest_diagonal(H), 0.0)  # it may be concave
         for _ in range(max_steps):
             best, worst = 0, -1
             for a in range(n_events):
