@@ -73,9 +73,8 @@ def facts(model: FittedModel) -> dict[str, Any]:
         found["proved"] = int(fit.proved.sum())
     if hasattr(fit, "n_iter"):
         found["iterations"] = fit.n_iter
-    others = ("converged", "interrupted", "held_out_error", "concentration")
-    others += ("expected_rmse", "loss")
-    return found | {name: getattr(fit, name) for name in others if hasattr(fit, name)}
+    more = ("converged", "interrupted", "held_out_error", "concentration", "expected_rmse", "loss")
+    return found | {name: getattr(fit, name) for name in more if hasattr(fit, name)}
 
 
 def report(

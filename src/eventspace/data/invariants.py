@@ -67,6 +67,7 @@ ARRAYS = {
     "noise": Array("float64", ("users",), 0.0, 1e6),
     "same_bits": Array("float64", ("events",), 0.0, 1.0, unknown=True),
     "same_pmf": Array("float64", ("events",), -1.0, 1.0, unknown=True),
+    "half_codes": Array("uint64", ("items", "halves")),
     "open": Array("float64", ("users",), 0.0),
     "covariance": Array("float64", ("groups", "joint", "joint"), -1e6, 1e6),
     "cost": Array("float64", ("chains", "draws"), 0.0),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eventspace._base.codes import pack, unpack
 from eventspace._base.progress import bar
 from eventspace._base.threads import one_blas_thread
-from eventspace._base.types import Codes, Floats
+from eventspace._base.types import Codes, Floats, Positions
 from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.frames import DataFrame, data_frame
 from eventspace.data.newcomers import news
@@ -54,7 +54,8 @@ def compressed(
     engine = checked_engine(settings)
 
     def to(some: Sequence[Part]) -> Compression:
-        return Compression(Target.of(some, of_user, of_item), engine, variance)
+        noise = float(np.mean([part.noise for part in some]))
+        return Compression(Target.of(some, of_user, of_item), engine, noise)
 
     sizes = SIZES if n_events == "auto" else (int(n_events),)
     with one_blas_thread(), bar("compress", sizes[-1], settings.verbose) as update:
@@ -63,12 +64,14 @@ def compressed(
         begun = guide.grown(sizes[0], update=update)
         for size in sizes:
             begun = guide.grown(size, begun, update)
+            whole = replace(whole, before=begun[1])
             found = whole.proved(*whole.settled(*begun))
             if found.loss**2 <= (ENOUGH**2 - 1) * (variance + unsure):
                 break
         halves = _halves(parts[n_guides:] if len(parts) > n_guides + 1 else parts)
-        repeated = [to(half).settled(*begun) for half in halves]
+        repeated = [replace(to(half), before=begun[1]).settled(*begun) for half in halves]
     order = np.argsort(-found.pmf[rated].mean(axis=0), kind="stable")
+    halves_codes = [_reordered(codes, order) for _, codes in repeated]
     pmf = np.ascontiguousarray(found.pmf[:, order])
     bits = unpack(found.codes[:, None], len(order))[:, order]
     same_bits = same_pmf = np.full(len(order), np.nan)
@@ -86,6 +89,7 @@ def compressed(
         noise=noise,
         same_bits=same_bits[order],
         same_pmf=same_pmf[order],
+        half_codes=np.array(halves_codes, dtype=np.uint64).reshape(len(repeated), -1).T.copy(),
     )
 
 
@@ -101,6 +105,11 @@ def _halves(parts: Sequence[Part]) -> list[Sequence[Part]]:
     """Two, which no chain has a part in both of; none if there is one part only."""
     middle = len(parts) // 2
     return [parts[:middle], parts[middle:]] if middle else []
+
+
+def _reordered(codes: Codes, order: Positions) -> Codes:
+    """The same sets, their events numbered in another order."""
+    return pack(unpack(codes[:, None], len(order))[:, order])[:, 0]
 
 
 def _agreement(
@@ -119,6 +128,14 @@ def _agreement(
     size = np.sqrt(squares[0] * squares[1])
     correlation = np.divide(product, size, out=np.zeros(n_events), where=size > 0)
     return np.average(same, axis=0, weights=of_item), np.clip(correlation, -1.0, 1.0)
+
+
+def _with_new(half_codes: Codes, codes: Codes, items: Positions) -> Codes:
+    """The sets of both halves, with those of new items, which are the same in both."""
+    n_more = len(codes) - len(half_codes)
+    found = np.vstack([half_codes, np.zeros((n_more, half_codes.shape[1]), dtype=np.uint64)])
+    found[items] = codes[items, None]
+    return found
 
 
 @dataclass(frozen=True)
@@ -188,6 +205,7 @@ class CompressedModel(FittedModel):
             proved=proved,
             gap=np.append(fit.gap, users.gap),
             noise=np.append(fit.noise, np.full(len(users.pmf), typical)),
+            half_codes=_with_new(fit.half_codes, codes, new.items),
         )
         return type(self)(folded, self.settings)
 
@@ -206,6 +224,11 @@ class CompressedModel(FittedModel):
             "pmf": fit.same_pmf,
         }
         return data_frame(columns, fit.observations.library)
+
+    def _other_fits(self, n: int) -> list[Codes]:
+        """The sets in both halves of the chains, and in n models more."""
+        halves = [codes[:, None] & self.space.occurring for codes in self.record.half_codes.T]
+        return halves + super()._other_fits(n)
 
     def _sets_of_another(self, observations: Observations, seed: int) -> Codes:
         """Those of another posterior, compressed to as many events."""

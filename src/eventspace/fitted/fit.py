@@ -140,6 +140,7 @@ class CompressedFit(Fit):
     noise: Floats  # of users: a standard deviation, in probability
     same_bits: Floats  # of events: the part of the bits in which halves of the average agree
     same_pmf: Floats  # of events: the correlation of the masses that users give it in both halves
+    half_codes: Codes  # items x halves: the sets there; there are no halves of one chain
 
     estimator: ClassVar[str] = "KolmogorovModel"
 
@@ -149,9 +150,14 @@ class CompressedFit(Fit):
         return float(np.mean(np.square(self.noise[self.observations.by_user.rated])))
 
     @property
+    def average_rmse(self) -> float:
+        """What is expected of the average on new ratings, in probability."""
+        return float(np.sqrt(self.variance + self.unsure**2))
+
+    @property
     def expected_rmse(self) -> float:
         """What is expected on new ratings of these users and items, in probability."""
-        return float(np.sqrt(self.variance + self.unsure**2 + self.loss**2))
+        return float(np.hypot(self.average_rmse, self.loss))
 
     @property
     def effective_events(self) -> Floats:
@@ -212,11 +218,13 @@ class AverageFit(Fit):
     def parts(self) -> list[Part]:
         """The models that are averaged: samples that share their PMFs are one."""
         n, n_parts = self.n_events // self.n_samples, self.n_parts
+        noise = float(np.mean(np.square(self.noise)))
         bits = self.indicators.reshape(len(self.codes), self.n_samples, n)
         return [
             Part(
                 self.pmf[:, k * n : (k + 1) * n] * self.n_samples,
                 bits[:, k::n_parts].mean(axis=1),
+                noise,
             )
             for k in range(n_parts)
         ]

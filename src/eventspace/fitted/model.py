@@ -262,7 +262,8 @@ class FittedModel(Predictor):
             and the model proves "if B then C". With ``item``, all its equivalents are listed.
         restarts : int, default 0
             Fit this many times more, from other random starts, and give the part of these fits in
-            which a rule holds as its ``stability``; the surprise is multiplied by it.
+            which a rule holds as its ``stability``; the surprise is multiplied by it. For a model
+            that is compressed from chains, two models of halves of the chains always count too.
         convention : {"model", "paper"}, default "model"
             "paper" restates the proved rules as the paper prints them, if_item and then_item
             exchanged: that direction does not follow from the model, and is called ``converse``.

@@ -42,7 +42,7 @@ class FittedPosterior(FittedAverage):
         rated = fit.observations.by_user.rated
         law = NoisePrior.around(1.0 / np.square(fit.noise[rated]))
         found = []
-        for (pmf, chances), covariance in zip(fit.parts(), fit.covariance, strict=True):
+        for (pmf, chances, _), covariance in zip(fit.parts(), fit.covariance, strict=True):
             centres = np.tile(pmf[rated].mean(axis=0), (len(by_user.ptr) - 1, 1))
             joint = Joint(by_user, chances, checked_engine(self.settings), self.settings.verbose)
             found.append(joint.settle(covariance, centres, law).pmf)

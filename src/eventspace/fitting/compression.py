@@ -7,26 +7,28 @@ quadratic, and all users another.
 Events are added one by one, along the direction in which most is left unsaid, and the descent goes
 on in between. That ends lower than descents from random PMFs, with fewer events for each user, and
 depends on nothing but the table. Among models that predict alike, clear ones are preferred: the
-cost of a user's PMF falls with its sum of squares.
+cost of a user's PMF falls with its sum of squares. Bits that hardly matter stay as they were in the
+model that the descent began with, so that two descents from one beginning end alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eventspace._base.codes import pack, unpack
 from eventspace._base.types import Bits, Codes, Floats
 from eventspace.engines.protocol import Engine, Product
-from eventspace.fitting.half_steps import FreeIndicators, Indicators, Pmfs, PmfStep
+from eventspace.fitting.half_steps import Pmfs, PmfStep
 from eventspace.indicators import Exact, Local
 from eventspace.pmf import Pairwise
 
 RANK, SPARE, POWERS = 64, 10, 2  # of the low-rank product, and of the iteration that finds it
 CLEAR = 0.08  # what a unit of a PMF's sum of squares is worth, in variances of the noise
+KEPT = 1.4e-3  # what each bit is worth that stays as it was, in the same unit
 AFTER_EACH, AT_THE_END = 3, 80  # iterations, at most
 TOL = 1e-4  # an iteration that lowers the cost by a smaller part of it is the last
 EXACT_STEPS = 5  # at most, until no set changes
@@ -40,6 +42,7 @@ class Part(NamedTuple):
 
     pmf: Floats  # users x events
     chances: Floats  # items x events
+    noise: float  # the variance of observations around their chances, mean over the users
 
 
 class Target(NamedTuple):
@@ -101,12 +104,28 @@ class Compressed(NamedTuple):
 
 
 @dataclass(frozen=True)
+class SolveSets:
+    """A step of an engine: sets of some items, in which bits that stay as they were cost less."""
+
+    solver: Exact | Local
+    worth: float
+
+    def __call__(
+        self, S: Floats, v: Floats, energy: Floats, codes: Any, proved: Any, seeds: Any, was: Any
+    ) -> None:
+        """Improve the codes; ``was`` is 1 and -1 for bits that were and were not set, 0 if open."""
+        v += 0.5 * self.worth * was
+        _, proved[:] = self.solver(S, v, energy, codes, seeds)
+
+
+@dataclass(frozen=True)
 class Compression:
     """The descent to a target, on an engine."""
 
     target: Target
     engine: Engine
     noise: float  # the variance of observations: what two models differ by beside it is little
+    before: Codes | None = None  # sets that are kept where it hardly matters
 
     def grown(
         self,
@@ -149,7 +168,7 @@ class Compression:
         """Sets and PMFs in turn, from here, until the cost stands still."""
         before = np.inf
         for _ in range(n_iter):
-            codes = self._indicators(FLIPS, pmf, codes).codes
+            codes, _ = self._sets(FLIPS, pmf, codes)
             solved = self._pmfs(pmf, codes)
             pmf, cost = solved.pmf, self._cost(solved)
             if before - cost <= TOL * abs(cost):
@@ -160,17 +179,23 @@ class Compression:
     def proved(self, pmf: Floats, codes: Codes) -> Compressed:
         """The end: optimal sets, proved so, and PMFs to a small gap, until no set changes."""
         for _ in range(EXACT_STEPS):
-            found = self._indicators(SOLVER, pmf, codes)
-            solved = self._pmfs(pmf, found.codes, Pairwise())
-            pmf, same = solved.pmf, np.array_equal(found.codes, codes)
-            codes = found.codes
+            found, proved = self._sets(SOLVER, pmf, codes)
+            solved = self._pmfs(pmf, found, Pairwise())
+            pmf, same, codes = solved.pmf, np.array_equal(found, codes), found
             if same:
                 break
-        return Compressed(pmf, codes, solved.gap, found.proved, self._loss(solved))
+        return Compressed(pmf, codes, solved.gap, proved, self._loss(solved))
 
-    def _indicators(self, solver: Exact | Local, pmf: Floats, codes: Codes) -> Indicators:
+    def _sets(self, solver: Exact | Local, pmf: Floats, codes: Codes) -> tuple[Codes, Bits]:
+        """Better sets, and whether they are proved optimal."""
+        codes, proved = codes.copy(), np.empty(len(codes), dtype=np.bool_)
         seeds = np.zeros(len(codes), dtype=np.uint64)  # nothing is drawn
-        return FreeIndicators(self.engine, solver)(self.target.by_item, pmf, codes, seeds)
+        was: Floats = np.zeros((len(codes), pmf.shape[1]))
+        if self.before is not None:
+            was = np.where(unpack(self.before[:, None], pmf.shape[1]), 1.0, -1.0)
+        step = SolveSets(solver, KEPT * self.noise * float(self.target.by_item.weight.sum()))
+        self.engine.run(step, self.target.by_item, pmf, codes, proved, seeds, was)
+        return codes, proved
 
     def _pmfs(self, pmf: Floats, codes: Codes, solver: Pairwise = NEARLY) -> Pmfs:
         step = PmfStep(self.engine, solver, -self._clear)

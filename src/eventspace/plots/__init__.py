@@ -5,7 +5,7 @@ It returns the axes, so titles, limits and the rest can be changed as in any pic
 
 from __future__ import annotations
 
-from eventspace.plots.curves import calibration, descent
+from eventspace.plots.curves import calibration, descent, reading_cost
 from eventspace.plots.maps import indicators, pmfs
 from eventspace.plots.order import hasse, influence
 
@@ -16,4 +16,5 @@ __all__ = [
     "indicators",
     "influence",
     "pmfs",
+    "reading_cost",
 ]

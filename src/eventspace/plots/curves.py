@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.errors import UserTypeError
-from eventspace.metrics import reliability_curve
+from eventspace.data.observations import Observations
+from eventspace.metrics import reliability_curve, rmse
 from eventspace.plots.axes import COLOURS, QUIET, axes_of
 
 if TYPE_CHECKING:
@@ -42,6 +44,54 @@ def descent(model: Any, ax: Axes | None = None, *, label: str = "cost") -> Axes:
     ax.set(xlabel="iteration", ylabel="cost")
     ax.legend(frameon=False, fontsize="small")
     return ax
+
+
+def reading_cost(
+    average: Any,
+    X: Any = None,
+    ax: Axes | None = None,
+    *,
+    n_events: Sequence[int] = (2, 4, 8, 16, 24, 32),
+) -> Axes:
+    """What reading costs: the RMSE of one model against its number of events.
+
+    ``average`` is a fitted posterior or ensemble, and its own RMSE is the line below. On the table
+    ``X`` of held-out ratings the RMSE is counted; without one it is the one that is expected.
+    """
+    check_is_fitted(average)
+    if not hasattr(average, "to_model"):
+        raise UserTypeError(
+            f"A {type(average).__name__} is one model already: this picture is of an average, such "
+            "as a KolmogorovPosterior."
+        )
+    models = [average.to_model(n) for n in n_events]
+    lo, hi = average.observations_.scale
+    if X is None:
+        errors = [model.expected_rmse_ * (hi - lo) for model in models]
+        least, what = models[-1].fitted_.record.average_rmse * (hi - lo), "expected RMSE"
+    else:
+        errors, least = [_rmse_on(X, model) for model in models], _rmse_on(X, average)
+        what = "RMSE on held-out ratings"
+    ax = axes_of(ax)
+    ax.plot(n_events, errors, marker="o", color=COLOURS[0], label="one model")
+    for n, error in zip(n_events, errors, strict=True):
+        ax.annotate(
+            f"{error:.3f}", (n, error), (0, 7), textcoords="offset points", fontsize="x-small"
+        )
+    ax.axhline(least, color=QUIET, linestyle="--", label=f"the average: {least:.3f}")
+    ax.set(xlabel="events", ylabel=f"{what}, {lo:g} to {hi:g}", xticks=list(n_events))
+    ax.legend(frameon=False, fontsize="small")
+    return ax
+
+
+def _rmse_on(X: Any, model: Any) -> float:
+    """Of predictions for the entries of a table; the population stands in for unknown ids."""
+    table, known = Observations.of(X), model.observations_
+    u, i, p = table.coo()
+    users = known.user_ids.positions(table.user_ids.values)[u]
+    items = known.item_ids.positions(table.item_ids.values)[i]
+    predicted = known.from_unit(model.fitted_.predict_positions(users, items))
+    return rmse(table.from_unit(p), predicted)
 
 
 def calibration(

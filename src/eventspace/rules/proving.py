@@ -48,7 +48,10 @@ class RuleOptions:
                 parameter="sort",
                 value=self.sort,
             )
-        if self.sort == "stability" and not self.restarts:
+
+    def miner(self, space: Space, other_fits: list[Codes]) -> mining.Miner:
+        """What finds these rules in a space; the sets of other fits tell how stable they are."""
+        if self.sort == "stability" and not other_fits:
             raise UserError(
                 "needs",
                 parameter="sort",
@@ -56,9 +59,6 @@ class RuleOptions:
                 remedy="restarts=10, say: it is counted over them.",
                 shell="--restarts 10, say: it is counted over them.",
             )
-
-    def miner(self, space: Space, other_fits: list[Codes]) -> mining.Miner:
-        """What finds these rules in a space; the sets of other fits tell how stable they are."""
         return mining.Miner(
             space,
             Evidence(space.observations, liked_from(space.observations, self.like)),

@@ -20,7 +20,7 @@ class Kept(NamedTuple):
     pmfs: list[Floats]  # of each sample: users x events
     bits: list[Bits]  # items x events
     n_together: int  # chains
-    variance: Floats  # of each user's noise
+    variances: Floats  # parts x users: of the noise
     left_open: Floats  # of each user: variance of the chances that the ratings leave open
     covariance: Floats  # of each group of chains: that of the PMFs over their events
 
@@ -28,7 +28,15 @@ class Kept(NamedTuple):
     def parts(self) -> list[Part]:
         """What is averaged: groups of chains, or samples."""
         n = len(self.covariance) or len(self.pmfs)
-        return [Part(pmf, np.mean(self.bits[k::n], axis=0)) for k, pmf in enumerate(self.pmfs[:n])]
+        return [
+            Part(pmf, np.mean(self.bits[k::n], axis=0), float(self.variances[k].mean()))
+            for k, pmf in enumerate(self.pmfs[:n])
+        ]
+
+    @property
+    def variance(self) -> Floats:
+        """Of each user's noise."""
+        return np.asarray(self.variances.mean(axis=0))
 
 
 def keep(chains: list[Draws], observations: Observations, sampler: Sampler, *, weigh: bool) -> Kept:
@@ -41,7 +49,7 @@ def keep(chains: list[Draws], observations: Observations, sampler: Sampler, *, w
             [pmf for chain in chains for pmf in chain.pmf],
             [drawn for of_chain in bits for drawn in of_chain],
             1,
-            np.mean([1.0 / tau for chain in chains for tau in chain.precision], axis=0),
+            np.array([1.0 / tau for chain in chains for tau in chain.precision]),
             np.zeros(observations.n_users),
             np.empty((0, 0, 0)),
         )
@@ -53,7 +61,7 @@ def keep(chains: list[Draws], observations: Observations, sampler: Sampler, *, w
         [users.pmf for _ in bits[0] for users in weighed],
         [np.hstack(drawn[group]) for drawn in zip(*bits, strict=True) for group in groups],
         n_together,
-        np.mean([1.0 / users.precision for users in weighed], axis=0),
+        np.array([1.0 / users.precision for users in weighed]),
         np.mean([users.variance for users in weighed], axis=0),
         np.array(covariances),
     )

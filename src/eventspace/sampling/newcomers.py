@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from eventspace._base.types import Bits, Floats
 from eventspace.data.newcomers import News
+from eventspace.fitting.compression import Part
 from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import Chain, spread
 from eventspace.sampling.draw_indicators import draw_indicators, times_precision
@@ -62,13 +63,11 @@ class Newcomers:
         self.draw_items(chain, log_odds)
         return chain
 
-    def weigh(
-        self, groups: Iterable[tuple[Floats, Floats]], covariances: Floats, seed: int
-    ) -> list[Group]:
+    def weigh(self, groups: Iterable[Part], covariances: Floats, seed: int) -> list[Group]:
         """Over the events of each group of chains, with the chance of each bit there."""
         first, found = self.new.n_users, []
         by_user = self.new.entries.by_user.rows(first)
-        for (pmf, chances), covariance in zip(groups, covariances, strict=True):
+        for (pmf, chances, _), covariance in zip(groups, covariances, strict=True):
             chain = self.chain(pmf, chances, np.random.default_rng(seed))
             centres = chain.priors.pmfs.centres(chain)[first:]
             joint = Joint(by_user, chain.indicators, self.sampler.engine, self.sampler.show)
