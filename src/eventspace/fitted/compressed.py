@@ -89,7 +89,7 @@ def compressed(
         noise=noise,
         same_bits=same_bits[order],
         same_pmf=same_pmf[order],
-        half_codes=np.array(halves_codes, dtype=np.uint64).reshape(len(repeated), -1).T.copy(),
+        half_codes=np.array(halves_codes, np.uint64).reshape(-1, len(bits)).T.copy(),
     )
 
 
@@ -158,6 +158,7 @@ class CompressedModel(FittedModel):
     """A model of few events that was compressed from an average."""
 
     record: CompressedFit  # type: ignore[assignment]
+    settings: Any
 
     def transform(self, X: Any) -> Floats:
         """The PMF of each user of a table, taken as new: one convex solve for each row.
