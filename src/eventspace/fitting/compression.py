@@ -33,6 +33,7 @@ AFTER_EACH, AT_THE_END = 3, 80  # iterations, at most
 TOL = 1e-4  # an iteration that lowers the cost by a smaller part of it is the last
 EXACT_STEPS = 5  # at most, until no set changes
 ROUNDING = 1e-12  # of the energy: less than this is nothing
+NO_SIDE = 1e-9  # of the largest part of a direction: below it the sign is that of rounding
 FLIPS = Local(1)  # from where the sets are
 SOLVER, NEARLY = Exact(), Pairwise(1e-5)
 
@@ -150,15 +151,21 @@ class Compression:
         return self.settled(pmf, pack(bits)[:, 0], AFTER_EACH)
 
     def _with_another(self, pmf: Floats, codes: Codes) -> tuple[Floats, Codes]:
-        """One event more: the items on the one side of what is left unsaid, or on the other."""
+        """One event more: the items on the one side of what is left unsaid, or on the other.
+
+        Items of which nothing is unsaid are in it if they come true more often than not.
+        """
         n = pmf.shape[1]
         bits = unpack(codes[:, None], n)
         wider = np.column_stack([pmf, np.zeros(len(pmf))])
         value, direction = self.target.left_unsaid(pmf, bits.astype(np.float64))
         if value**2 <= ROUNDING * self._energy:
             return wider, codes
+        said = np.abs(direction) <= NO_SIDE * np.abs(direction).max()
+        often = bits @ pmf.mean(axis=0) > 0.5
         sides = [
-            pack(np.column_stack([bits, side]))[:, 0] for side in (direction > 0, direction < 0)
+            pack(np.column_stack([bits, np.where(said, often, side)]))[:, 0]
+            for side in (direction > 0, direction < 0)
         ]
         found = [self._pmfs(wider, side) for side in sides]
         best = int(np.argmin([self._cost(solved) for solved in found]))
