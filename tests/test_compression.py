@@ -179,6 +179,19 @@ def test_more_events_say_more() -> None:
     assert told[-1] == 8
 
 
+def test_items_of_which_nothing_is_unsaid_take_no_side() -> None:
+    """Items that always or never come true: rounding must not decide where they go."""
+    rng = np.random.default_rng(0)
+    pmf = np.vstack([np.eye(3), rng.dirichlet(np.ones(3), 30)])
+    bits = np.vstack([rng.random((12, 3)) < 0.5, np.ones((3, 3)), np.zeros((3, 3))]) > 0
+    target = Target.of([part(pmf, bits * 1.0)], np.ones(33), np.ones(18))
+    work = Compression(target, CPU(1), 0.0)
+    _, codes = work._with_another(*work._begun(2))
+    new = unpack(codes[:, None], 3)[:, 2]
+    assert new[12:15].all()
+    assert not new[15:].any()
+
+
 # --- the end ------------------------------------------------------------------------------------
 
 

@@ -213,6 +213,26 @@ def test_rules_may_be_tried_on_another_run(planted, monkeypatch) -> None:
     assert settings.random_state != 0
 
 
+def test_rules_say_whether_halves_of_the_chains_prove_them(model) -> None:
+    rules = model.rules(top=None, fold=False)
+    place = {item: k for k, item in enumerate(model.item_ids_)}
+    halves = model.half_codes_.T
+    assert len(halves) == 2
+    found = set()
+    for rule in rules.itertuples():
+        a, b = place[rule.if_item], place[rule.then_item]
+        held = [
+            half[a] & ~half[b] == 0
+            and half[a] > 0
+            and (rule.kind != "equivalent" or half[a] == half[b])
+            for half in halves
+        ]
+        assert rule.stability == np.mean(held)
+        found.add(rule.stability)
+    assert len(found) > 1
+    assert model.rules(sort="stability")["stability"].is_monotonic_decreasing
+
+
 # --- who is new ----------------------------------------------------------------------------------
 
 

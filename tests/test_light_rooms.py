@@ -14,6 +14,7 @@ import pytest
 
 import eventspace.data
 from eventspace import Observations
+from eventspace.storage.archive import VERSION
 
 HEAVY = ["pandas", "pyarrow", "narwhals", "sklearn", "scipy.sparse", "scipy.special"]
 ROOMS = [room.name for room in pkgutil.walk_packages(eventspace.data.__path__, "eventspace.data.")]
@@ -40,5 +41,16 @@ def test_saved_observations_are_read_and_looked_up_without_pandas(
     code = (
         f"import pickle; seen = pickle.loads(open({str(path)!r}, 'rb').read())"
         f"; assert seen.user_ids.positions({users[::-1]!r} + ['nobody']).tolist() == [1, 0, -1]"
+    )
+    assert loaded_after(code) == []
+
+
+@pytest.mark.parametrize("kind", ["text", "compressed", "ensemble"])
+def test_a_saved_model_answers_without_pandas_or_scikit_learn(kind: str) -> None:
+    folder = Path(__file__).parent / "files" / f"version-{VERSION}"
+    path = folder / f"{kind}.eventspace"
+    code = (
+        f"from eventspace import load; model = load({str(path)!r}); model.summary(); "
+        "model.predict(); model.event(model.item_ids[0]).probability(model.user_ids[0])"
     )
     assert loaded_after(code) == []

@@ -16,6 +16,7 @@ from matplotlib.text import Annotation
 from eventspace import (
     KolmogorovDescent,
     KolmogorovEnsemble,
+    KolmogorovModel,
     KolmogorovPosterior,
     Observations,
     metrics,
@@ -91,6 +92,8 @@ def test_what_has_no_descent_says_so(ratings) -> None:
     posterior = KolmogorovPosterior(2, **quick).fit(ratings)
     with pytest.raises(TypeError, match=r"KolmogorovPosterior is no descent: its diagnostics\(\)"):
         plots.descent(posterior)
+    with pytest.raises(TypeError, match=r"KolmogorovModel is no descent: its diagnostics\(\)"):
+        plots.descent(KolmogorovModel(2, **quick).fit(ratings))
     ensemble = KolmogorovEnsemble(2, n_models=2, random_state=0).fit(ratings)
     with pytest.raises(TypeError, match="KolmogorovEnsemble has no single descent"):
         plots.descent(ensemble)
