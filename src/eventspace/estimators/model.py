@@ -32,10 +32,9 @@ class KolmogorovModel(ModelSettings, Estimator):
         Chains of the posterior. "auto": 24 for tables of less than 2,000 entries, else 6. The first
         two do not depend on ``random_state``: events are grown on them, so that two seeds find the
         same ones.
-    n_warmup : int, default 20
-        Sweeps of each chain that are thrown away.
-    n_draws : int, default 20
-        Sweeps of each chain after that.
+    n_warmup, n_draws : int or "auto", default "auto"
+        Sweeps of each chain that are thrown away, and those after that. "auto": 60 each for tables
+        of less than 10,000 entries, else 20 each.
     n_jobs : int or None, default -1
         Threads; -1 means every core, None one. The result does not depend on it.
     random_state : int, RandomState or None, default None
