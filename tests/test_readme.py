@@ -18,7 +18,7 @@ def words(text: str) -> list[str]:
 
 
 def test_words_outside_of_code_are_counted() -> None:
-    text = "# A model\n```python\nx = 1  # not this\n```\nOne [link](a/b.md), | 0.9 |\n\n```\nz\n```\nend\n"
+    text = "# A model\n```python\nx = 1  # no\n```\nOne [link](a/b.md), | 0.9 |\n```\nz\n```\nend\n"
     assert words(text) == ["A", "model", "One", "[link", "0.9", "end"]
 
 

@@ -1,11 +1,11 @@
-"""An average compressed: one model of few events that says, as nearly as it can, what many say.
+"""An average compressed: one model with few events that predicts nearly what many models predict.
 
-The table of an average's predictions is never held: a product of low rank stands for it. Its cells
-are weighted by how often their users and items are met. Such weights factor, so all items share one
-quadratic, and all users another.
+The table of an average's predictions is never held: a product of low rank stands for it. A cell's
+weight grows with the ratings of its user and of its item. Such weights factor, so all items share
+one quadratic, and all users another.
 
-Events are added one by one, along the direction in which most is left unsaid, and the descent goes
-on in between. That ends lower than descents from random PMFs, with fewer events for each user, and
+Events are added one by one, along the direction in which most is left unsaid. After each, the
+descent goes on. That ends lower than descents from random PMFs, with fewer events per user, and
 depends on nothing but the table. Among models that predict alike, clear ones are preferred: the
 cost of a user's PMF falls with its sum of squares.
 """
@@ -26,7 +26,7 @@ from eventspace.indicators import Exact, Local
 from eventspace.pmf import Pairwise
 
 RANK, SPARE, POWERS = 64, 10, 2  # of the low-rank product, and of the iteration that finds it
-CLEAR = 0.08  # what a unit of a PMF's sum of squares is worth, in variances of the noise
+CLEAR = 0.08  # the worth of a PMF's sum of squares, in variances of the noise
 AFTER_EACH, AT_THE_END = 3, 80  # iterations, at most
 TOL = 1e-4  # an iteration that lowers the cost by a smaller part of it is the last
 EXACT_STEPS = 5  # at most, until no set changes
@@ -106,7 +106,7 @@ class Compression:
 
     target: Target
     engine: Engine
-    noise: float  # the variance of observations: what two models differ by beside it is little
+    noise: float  # the variance of observations, beside which models differ by little
 
     def grown(
         self,
@@ -114,7 +114,7 @@ class Compression:
         begun: tuple[Floats, Codes] | None = None,
         update: Callable[[int, str], None] = lambda done, note: None,
     ) -> tuple[Floats, Codes]:
-        """PMFs and sets of ``n_events`` events, which come one by one; ``update`` is told."""
+        """PMFs and sets of ``n_events`` events, added one by one; ``update`` is told."""
         pmf, codes = begun or self._begun(n_events)
         for n in range(pmf.shape[1] + 1, n_events + 1):
             pmf, codes = self._with_another(pmf, codes)
@@ -131,7 +131,7 @@ class Compression:
         return self.settled(pmf, pack(bits)[:, 0], AFTER_EACH)
 
     def _with_another(self, pmf: Floats, codes: Codes) -> tuple[Floats, Codes]:
-        """One event more: the items on the one side of what is left unsaid, or on the other."""
+        """One more event: the items on one side of what is left unsaid, or on the other."""
         n = pmf.shape[1]
         bits = unpack(codes[:, None], n)
         wider = np.column_stack([pmf, np.zeros(len(pmf))])
@@ -146,7 +146,7 @@ class Compression:
         return found[best].pmf, sides[best]
 
     def settled(self, pmf: Floats, codes: Codes, n_iter: int = AT_THE_END) -> tuple[Floats, Codes]:
-        """Sets and PMFs in turn, from here, until the cost stands still."""
+        """Improve sets and PMFs in turn, from here, until the cost no longer falls."""
         before = np.inf
         for _ in range(n_iter):
             codes = self._indicators(FLIPS, pmf, codes).codes
@@ -158,7 +158,7 @@ class Compression:
         return pmf, codes
 
     def proved(self, pmf: Floats, codes: Codes) -> Compressed:
-        """The end: optimal sets, proved so, and PMFs to a small gap, until no set changes."""
+        """Proved optimal sets, and PMFs to a small gap, until no set changes."""
         for _ in range(EXACT_STEPS):
             found = self._indicators(SOLVER, pmf, codes)
             solved = self._pmfs(pmf, found.codes, Pairwise())
