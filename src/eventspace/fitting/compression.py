@@ -1,11 +1,11 @@
-"""An average compressed: one model of few events that says, as nearly as it can, what many say.
+"""An average compressed: one model with few events that predicts nearly what many models predict.
 
-The table of an average's predictions is never held: a product of low rank stands for it. Its cells
-are weighted by how often their users and items are met. Such weights factor, so all items share one
-quadratic, and all users another.
+The table of an average's predictions is never held: a product of low rank stands for it. A cell's
+weight grows with the ratings of its user and of its item. Such weights factor, so all items share
+one quadratic, and all users another.
 
-Events are added one by one, along the direction in which most is left unsaid, and the descent goes
-on in between. That ends lower than descents from random PMFs, with fewer events for each user, and
+Events are added one by one, along the direction in which most is left unsaid. After each, the
+descent goes on. That ends lower than descents from random PMFs, with fewer events per user, and
 depends on nothing but the table. Among models that predict alike, clear ones are preferred: the
 cost of a user's PMF falls with its sum of squares. Bits that hardly matter stay as they were in the
 model that the descent began with, so that two descents from one beginning end alike.
@@ -156,7 +156,7 @@ class Compression:
         return self.settled(pmf, pack(bits)[:, 0], AFTER_EACH)
 
     def _with_another(self, pmf: Floats, codes: Codes) -> tuple[Floats, Codes]:
-        """One event more: the items on the one side of what is left unsaid, or on the other."""
+        """One more event: the items on one side of what is left unsaid, or on the other."""
         n = pmf.shape[1]
         bits = unpack(codes[:, None], n)
         wider = np.column_stack([pmf, np.zeros(len(pmf))])
@@ -190,7 +190,7 @@ class Compression:
         return self._pmfs(*left).pmf, left[1]
 
     def settled(self, pmf: Floats, codes: Codes, n_iter: int = AT_THE_END) -> tuple[Floats, Codes]:
-        """Sets and PMFs in turn, from here, until the cost stands still."""
+        """Improve sets and PMFs in turn, from here, until the cost no longer falls."""
         before = np.inf
         for _ in range(n_iter):
             codes, _ = self._sets(FLIPS, pmf, codes)
@@ -202,7 +202,7 @@ class Compression:
         return pmf, codes
 
     def proved(self, pmf: Floats, codes: Codes) -> Compressed:
-        """The end: optimal sets, proved so, and PMFs to a small gap, until no set changes."""
+        """Proved optimal sets, and PMFs to a small gap, until no set changes."""
         for _ in range(EXACT_STEPS):
             found, proved = self._sets(SOLVER, pmf, codes)
             solved = self._pmfs(pmf, found, Pairwise())

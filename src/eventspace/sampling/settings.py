@@ -22,7 +22,7 @@ CHAINS_OF_MODEL, KEPT = 6, 16  # chains of the one model, and the draws kept of 
 
 @dataclass(eq=False, repr=False)
 class SamplingSettings:
-    """How chains are run; :class:`eventspace.KolmogorovPosterior` says what each of these means."""
+    """How chains are run; :class:`eventspace.KolmogorovPosterior` explains the parameters."""
 
     n_events: int = 24
     _: KW_ONLY
@@ -40,7 +40,7 @@ class SamplingSettings:
 
 @dataclass(eq=False, repr=False)
 class ModelSettings:
-    """How the one model is learnt; :class:`eventspace.KolmogorovModel` says what these mean."""
+    """How the one model is learnt; :class:`eventspace.KolmogorovModel` explains the parameters."""
 
     n_events: int | str = 16
     _: KW_ONLY
