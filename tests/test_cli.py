@@ -328,12 +328,24 @@ def test_rules_from_held_out_ratings(csv, ratings, tmp_path, run) -> None:
     assert stable["stability"].is_monotonic_decreasing
 
 
-def test_attributes_are_for_a_posterior(csv, ratings, tmp_path, run) -> None:
+def test_attributes_are_for_chains(csv, ratings, tmp_path, run) -> None:
     items = ratings["item"].unique()
     table = tmp_path / "attributes.csv"
     pd.DataFrame({"item": items, "year": np.arange(len(items))}).to_csv(table, index=False)
     run("fit", csv, "-o", tmp_path / "m", *SMALL["posterior"], "--item-attributes", table)
     assert list(load(tmp_path / "m").item_attribute_names) == ["year"]
+    run("fit", csv, "-o", tmp_path / "m", *QUICK, "--item-attributes", table)
+    model = KolmogorovModel(2, n_chains=2, random_state=0).fit(csv, item_attributes=table)
+    np.testing.assert_array_equal(load(tmp_path / "m").pmf, model.pmf_)
+
+
+def test_the_number_of_events_may_be_left_to_fit(csv, tmp_path, run) -> None:
+    told = json.loads(
+        run("fit", csv, "-o", tmp_path / "m", "--events", "auto", "--chains", 2, "--json")
+    )
+    assert told["events"] == load(tmp_path / "m").n_events
+    assert told["events"] in (2, 4, 8, 16, 24, 32)
+    assert told["expected_rmse"] == pytest.approx(load(tmp_path / "m").expected_rmse)
 
 
 def contents_of(page) -> Any:
@@ -365,7 +377,7 @@ def test_report_writes_the_page_of_the_model(csv, tmp_path, run, capsys) -> None
 
 def test_what_a_page_holds_is_for_the_caller_to_say(csv, tmp_path, run) -> None:
     model, page = tmp_path / "films.eventspace", tmp_path / "films.html"
-    run("fit", csv, "-o", model, *QUICK)
+    run("fit", csv, "-o", model, *SMALL["descent"])
     run("report", model, "--no-users")
     found = contents_of(page)
     assert (found["title"], found["users"]["name"]) == ("films", [])

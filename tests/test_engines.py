@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from eventspace import KolmogorovDescent, KolmogorovPosterior
+from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior
 from eventspace.baselines import HypercubeModel, ItemKMeans
 from eventspace.data.observations import Observations
 from eventspace.engines import ENGINES, cpu, engine
@@ -66,6 +66,7 @@ def parts(fit: Any) -> Any:
         KolmogorovDescent(4, random_state=0, indicators="shared"),
         KolmogorovDescent(4, random_state=0, indicator_solver="local", n_jobs=2),
         KolmogorovPosterior(3, n_chains=2, n_warmup=3, n_draws=4, random_state=0),
+        KolmogorovModel(3, n_chains=2, n_warmup=3, n_draws=4, random_state=0),
         HypercubeModel(3, random_state=0),
         ItemKMeans(3, random_state=0),
     ],
@@ -93,8 +94,11 @@ def test_newcomers_need_nothing_else_of_an_engine(ratings, monkeypatch) -> None:
         options = {"n_chains": 2, "n_warmup": 3, "n_draws": 4, "random_state": 0}
         posterior = KolmogorovPosterior(3, weigh=weigh, **options).fit(ratings)
         assert posterior.fold_in(new).pmf_.shape[0] == 61
-    model = KolmogorovDescent(3, random_state=0).fit(ratings)
-    assert_allclose(model.fold_in(new).pmf_.sum(axis=1), 1.0)
+    quick = {"n_chains": 2, "n_warmup": 1, "n_draws": 4}
+    for model in (KolmogorovDescent(3, random_state=0), KolmogorovModel(3, **quick)):
+        model.fit(ratings).fold_in(new).fold_in(([0, 1], [99, 99], [1.0, 0.0]))
+        assert_allclose(model.pmf_.sum(axis=1), 1.0)
+        assert model.predict().shape == (61, 26)
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 7, 1000])

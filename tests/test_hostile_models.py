@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eventspace import KolmogorovDescent, KolmogorovPosterior, Observations
+from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior, Observations
 from eventspace.baselines import HypercubeModel
 from eventspace.data.entries import Entries
 from eventspace.data.ids import Ids
@@ -134,7 +134,7 @@ HEADERS: list[tuple[dict[str, Any], str]] = [
     ({"error": -1.0}, "error is -1.0, not a number from 0 up"),
     ({"n_iter": 1.5}, "n_iter is 1.5, not a whole number"),
     ({"converged": 1}, "converged is 1, not true or false"),
-    ({"loss": {"solver": "Exact"}}, "loss is {'solver': 'Exact'}, not a number from 0 up or null"),
+    ({"loss": 0.1}, "its header has another key, 'loss'"),
     ({"given": "both"}, "given is 'both', not 'pmf' or 'indicators'"),
     ({"library": "os"}, "its library is 'os'"),
     ({"more": 1}, "its header has another key, 'more'"),
@@ -156,6 +156,50 @@ HEADERS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("changes", "reason"), HEADERS)
 def test_headers_that_no_model_has(path, changes, reason) -> None:
     assert_refused(with_header(path, **changes), reason)
+
+
+COMPRESSED: list[tuple[dict[str, Any], str]] = [
+    ({"loss": {"solver": "Exact"}}, "loss is {'solver': 'Exact'}, not a number from 0 up"),
+    ({"loss": None}, "loss is None, not a number from 0 up"),
+    ({"loss": -0.1}, "loss is -0.1, not a number from 0 up"),
+    ({"unsure": float("inf")}, "unsure is inf, not a number from 0 up"),
+    ({"model": "KolmogorovDescent"}, "its header lacks 'converged'"),
+    ({"parameters": {"n_events": "many"}}, "n_events='many' must be a whole number"),
+    ({"parameters": {"n_chains": -1}}, "n_chains=-1 must be 'auto' or a whole number"),
+    ({"parameters": {"n_draws": 0}}, "n_draws=0 must be a whole number of at least 4"),
+    ({"parameters": {"pmf_penalty": 1.0}}, "unexpected keyword argument 'pmf_penalty'"),
+]
+
+
+@pytest.fixture
+def compressed(tmp_path: Path) -> Path:
+    """A file with a model that is compressed from chains."""
+    model = KolmogorovModel(3, n_chains=2, n_warmup=1, n_draws=4, random_state=0)
+    model.fit((*TABLE, WEIGHTS)).save(tmp_path / "c.eventspace")
+    return tmp_path / "c.eventspace"
+
+
+@pytest.mark.parametrize(("changes", "reason"), COMPRESSED)
+def test_headers_that_no_compressed_model_has(compressed, changes, reason) -> None:
+    assert_refused(with_header(compressed, **changes), reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "reason"),
+    [
+        ("same_bits", set_at(0, 1.5), "same_bits"),
+        ("same_bits", lambda given: given[:2], "same_bits has the shape"),
+        ("same_pmf", set_at(1, -1.5), "same_pmf"),
+        ("noise", set_at(2, np.nan), "noise"),
+        ("noise", lambda given: given[:2], "noise has the shape"),
+        ("gap", lambda given: given[:2], "gap has the shape"),
+        ("proved", lambda given: given[:1], "proved has the shape"),
+        ("codes", set_at(0, 2**40), "codes"),
+        ("pmf", set_at((0, 0), -0.5), "pmf"),
+    ],
+)
+def test_arrays_that_no_compressed_model_has(compressed, name, change, reason) -> None:
+    assert_refused(with_array(compressed, name, change), reason)
 
 
 def test_settings_beyond_what_a_file_may_ask_for_are_cut(path, ratings) -> None:
@@ -410,11 +454,13 @@ def test_entries_from_a_pickle_are_checked() -> None:
         copy.deepcopy(seen)
 
 
-def test_models_from_pickle_and_joblib_are_checked(ratings, tmp_path) -> None:
-    model = KolmogorovDescent(3, random_state=0).fit(ratings)
+@pytest.mark.parametrize("kind", [KolmogorovDescent, KolmogorovModel])
+def test_models_from_pickle_and_joblib_are_checked(kind, ratings, tmp_path) -> None:
+    quick = {"n_chains": 1, "n_warmup": 1, "n_draws": 4}
+    model: Any = kind(3, random_state=0, **quick if kind is KolmogorovModel else {}).fit(ratings)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(), model.predict())
-    pickle.loads(pickle.dumps(KolmogorovDescent(3)))  # not fitted
+    pickle.loads(pickle.dumps(kind(3)))  # not fitted
     model.fitted_ = altered(model.fitted_, codes=model.codes_[:2])
     with pytest.raises(InvariantError, match="codes has the shape"):
         pickle.loads(pickle.dumps(model))

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from sklearn import config_context
 
-from eventspace import KolmogorovDescent, KolmogorovEnsemble
+from eventspace import KolmogorovDescent, KolmogorovEnsemble, KolmogorovModel
 
 
-@pytest.mark.parametrize("kind", [KolmogorovDescent, KolmogorovEnsemble])
+@pytest.mark.parametrize("kind", [KolmogorovDescent, KolmogorovEnsemble, KolmogorovModel])
 def test_a_model_shows_its_parameters_and_its_summary(kind, ratings) -> None:
     model = kind(n_events=3, random_state=0)
     assert not model._repr_mimebundle_()["text/html"].endswith("</pre>")

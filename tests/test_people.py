@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import time
 
 import pytest
 
-from eventspace import KolmogorovDescent
+from eventspace import KolmogorovDescent, KolmogorovModel
 from eventspace._base import progress
 
 LONG_FIT = """
@@ -49,6 +50,10 @@ def test_a_bar_appears_for_long_work_if_somebody_watches(ratings, monkeypatch, c
     monkeypatch.setattr(progress, "Timer", Impatient)
     KolmogorovDescent(3, n_iter=3, random_state=0, verbose=True).fit(ratings)
     assert "fit" in capsys.readouterr().err
+    quick = {"n_chains": 2, "n_warmup": 1, "n_draws": 4, "random_state": 0}
+    KolmogorovModel(3, **quick, verbose=True).fit(ratings)
+    assert re.search("sweeps.*compress", capsys.readouterr().err, re.DOTALL)
+    KolmogorovModel(3, **quick).fit(ratings)
     KolmogorovDescent(3, n_iter=3, random_state=0, verbose=False).fit(ratings)
     KolmogorovDescent(3, n_iter=3, random_state=0).fit(ratings)  # nobody watches a test
     assert capsys.readouterr().err == ""

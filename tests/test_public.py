@@ -10,7 +10,13 @@ from inspect import signature
 import pytest
 
 import eventspace
-from eventspace import KolmogorovDescent, KolmogorovEnsemble, KolmogorovPosterior, Observations
+from eventspace import (
+    KolmogorovDescent,
+    KolmogorovEnsemble,
+    KolmogorovModel,
+    KolmogorovPosterior,
+    Observations,
+)
 
 
 def public(thing: object) -> list[str]:
@@ -58,6 +64,8 @@ def test_public_names_of_the_classes() -> None:
         "summary",
         "transform",
     }
+    model = {name for name in public(KolmogorovModel) if name in _declared(KolmogorovModel)}
+    assert model == own - {"from_parts"} | {"diagnostics"}
     own = {name for name in public(KolmogorovEnsemble) if name in _declared(KolmogorovEnsemble)}
     assert own == {
         "event",

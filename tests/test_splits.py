@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import GridSearchCV
 
-from eventspace import KolmogorovDescent, Observations
+from eventspace import KolmogorovDescent, KolmogorovModel, Observations
 from eventspace.fitting.folds import held_out
 from eventspace.splits import EntryKFold, long_table
 from tests.planted import chances
@@ -81,6 +81,13 @@ def test_grid_search_takes_our_folds_on_long_tables(noisy) -> None:
     ).fit(long_table(wide))
     assert search.n_splits_ == 3
     assert search.best_params_ == {"pmf_penalty": 3.0, "n_events": 4}
+    search = GridSearchCV(
+        KolmogorovModel(n_chains=2, n_warmup=4, n_draws=6, random_state=0),
+        {"n_events": [1, 4]},
+        cv=EntryKFold(3, random_state=0),
+        error_score="raise",
+    ).fit(long_table(wide))
+    assert search.best_params_ == {"n_events": 4}
     with pytest.raises(ValueError, match="rows here are users"):
         next(EntryKFold().split(wide.to_numpy()))
     with pytest.raises(ValueError, match="n_splits=1"):

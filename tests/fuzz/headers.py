@@ -19,7 +19,17 @@ VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 MODELS = (
     *("KolmogorovDescent", "KolmogorovEnsemble", "KolmogorovModel", "KolmogorovPosterior"),
-    *("Observations", "datasets", "__version__", "eventspace", "load", "os.system", "KolmogorovSelection", "Exact", "event"),
+    *(
+        "Observations",
+        "datasets",
+        "__version__",
+        "eventspace",
+        "load",
+        "os.system",
+        "KolmogorovSelection",
+        "Exact",
+        "event",
+    ),
 )
 SOLVERS: tuple[dict[str, Any], ...] = (
     {"solver": "SDR", "n_roundings": 10**12}, {"solver": "Local", "n_starts": 10**12},

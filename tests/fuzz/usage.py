@@ -15,6 +15,7 @@ import pandas as pd
 
 from eventspace._base.errors import UserError
 from eventspace.fitted import FittedAverage, load
+from eventspace.fitted.compressed import CompressedModel
 from eventspace.fitted.files import _arrays, _numbers
 from tests.fuzz import models
 from tests.fuzz.judge import (
@@ -221,6 +222,10 @@ def _transform(model: Any, number: int) -> None:
 def _summary(model: Any, number: int) -> None:
     flaw = flaw_of(model.summary(), None, lines=200)
     demand(not flaw or flaw.startswith("more"), f"summary: {flaw}")
+    if isinstance(model, CompressedModel):
+        table = model.diagnostics()
+        demand_chances(_column(table, "mass"), "diagnostics: mass")
+        demand(model.expected_rmse >= model.loss, "expected: less than the loss")
 
 
 def _interval(model: Any, number: int) -> None:

@@ -232,6 +232,11 @@ def test_an_average_is_compressed(films, tmp_path) -> None:
     data = data_in(file.read_text(encoding="utf-8"))
     assert len(data["events"]["mass"]) == 4
     assert data["fit"]["loss"] > 0
+    assert data["fit"]["expected"] > data["fit"]["loss"]
+    assert 0 <= data["fit"]["same_bits"] <= 1
+    assert -1 <= data["fit"]["same_pmf"] <= 1
+    assert 1 <= data["fit"]["effective"] <= 4
+    assert data["fit"]["history"] == []
 
 
 def test_too_many_events_have_a_remedy(tmp_path) -> None:

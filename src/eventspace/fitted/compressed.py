@@ -234,10 +234,9 @@ class CompressedModel(FittedModel):
         """The sets of another posterior, compressed to as many events."""
         from eventspace.data.attributes import read_attributes
         from eventspace.fitted.drawing import readable  # which imports SciPy
-        from eventspace.sampling.settings import ModelSettings
 
-        settings = ModelSettings(
-            self.record.n_events, n_jobs=self.settings.n_jobs, random_state=seed, verbose=False
+        settings = replace(
+            self.settings, n_events=self.record.n_events, random_state=seed, verbose=False
         )
         nothing = [
             read_attributes(None, ids, "attributes")

@@ -1,0 +1,452 @@
+"""The one model to begin with: a short posterior, compressed."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eventspace import KolmogorovDescent, KolmogorovModel, Observations, load
+from eventspace.fitted import drawing
+from eventspace.fitted.fit import CompressedFit
+from eventspace.sampling.sampler import Sampler
+from tests.fits import fitted
+from tests.planted import chances, long, wide
+
+QUICK: dict[str, Any] = {"n_chains": 3, "n_warmup": 4, "n_draws": 6, "random_state": 0}
+Floats = NDArray[np.float64]
+
+
+class Planted:
+    """Noisy ratings of a planted model, a part held out; one item has a single rating."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(5)
+        chance = 0.15 + 0.7 * chances(rng, 150, 60, 4, concentration=0.7)
+        self.values = np.clip(chance + rng.normal(0, 0.25, chance.shape), 0, 1)
+        seen = rng.random(chance.shape) < 0.4
+        seen[:, 7:9] = False
+        self.held_out = ~seen
+        self.held_out[:, 7:9] = False
+        table = np.where(seen, self.values, np.nan)
+        table[4, 7], table[9, 8] = 1.0, 0.0
+        self.observations = Observations.of(wide(table), scale=(0, 1))
+
+
+@pytest.fixture(scope="module")
+def planted() -> Planted:
+    return Planted()
+
+
+@pytest.fixture
+def model(planted: Planted) -> KolmogorovModel:
+    found: KolmogorovModel = fitted(
+        KolmogorovModel(8, n_chains=5, random_state=0), planted.observations
+    )
+    return found
+
+
+def assert_sound(model: KolmogorovModel) -> None:
+    """Probabilities are probabilities, PMFs and numbers as well."""
+    p = model.predict()
+    assert p.min() >= 0
+    assert p.max() <= 1
+    assert_allclose(model.pmf_.sum(axis=1), 1)
+    assert model.pmf_.min() >= 0
+    for value in (model.expected_rmse_, model.loss_, model.unsure_, model.pmf_penalty_):
+        assert np.isfinite(value)
+        assert value >= 0
+    assert model.effective_events_.min() >= 1 - 1e-9
+    assert model.effective_events_.max() <= model.pmf_.shape[1] + 1e-9
+
+
+# --- how well ------------------------------------------------------------------------------------
+
+
+def test_it_predicts_about_as_well_as_it_expects(model, planted) -> None:
+    p = model.predict()
+    off = p - planted.values
+    found = np.sqrt(np.mean(np.square(off[planted.held_out])))
+    assert model.expected_rmse_ == pytest.approx(found, rel=0.15)
+    single = KolmogorovDescent(8, random_state=0).fit(planted.observations)
+    worse = single.predict() - planted.values
+    assert found < np.sqrt(np.mean(np.square(worse[planted.held_out])))
+    squares = np.square(model.noise_).mean() + model.unsure_**2 + model.loss_**2
+    assert model.expected_rmse_ == pytest.approx(np.sqrt(squares))
+
+
+def test_nothing_is_certain_after_one_rating(model) -> None:
+    p = model.predict()
+    typical = np.delete(p, [7, 8], axis=1).mean()
+    for top, low in ((p[:, 7], p[:, 8]), folded_items(model)):
+        assert top.mean() - typical < 1 - top.mean()
+        assert typical - low.mean() < low.mean()
+        assert top.mean() > low.mean()
+
+
+def folded_items(model: KolmogorovModel) -> tuple[Floats, Floats]:
+    """Two new items with one rating each, the best and the worst."""
+    p = model.fold_in((["u3", "u5"], ["top", "low"], [1.0, 0.0])).predict()
+    return p[:, -2], p[:, -1]
+
+
+def test_a_new_user_with_one_rating_is_nearly_the_mean_user(model) -> None:
+    everyone = model.predict().mean(axis=0)
+    model.fold_in((["glad", "sad"], ["i0", "i0"], [1.0, 0.0]))
+    glad, sad = model.predict()[-2:]
+    for p in (glad, sad):
+        assert np.abs(p - everyone).mean() < 0.1
+    assert glad[0] > sad[0]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_auto_takes_no_more_events_than_are_needed(share) -> None:
+    found = []
+    for n_events in (2, 8):
+        rng = np.random.default_rng(1)
+        chance = chances(rng, 150, 40, n_events, concentration=0.3)
+        table = np.clip(chance + rng.normal(0, 0.05, chance.shape), 0, 1)
+        table[rng.random(table.shape) < share] = np.nan
+        settings = {"n_chains": 3, "n_warmup": 10, "n_draws": 10, "random_state": 0}
+        seen = Observations.of(table, scale=(0, 1))
+        found.append(KolmogorovModel("auto", **settings).fit(seen).pmf_.shape[1])
+    assert found[0] < found[1] <= 32
+
+
+# --- which tables --------------------------------------------------------------------------------
+
+
+def unrated() -> Floats:
+    table = np.random.default_rng(3).random((8, 6))
+    table[2] = table[:, 3] = np.nan
+    return table
+
+
+def tables() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    u, i = np.divmod(np.arange(40), 5)
+    return {
+        "one rating": (["ann"], ["Up"], [0.7]),
+        "one top rating": (["ann"], ["Up"], [1.0]),
+        "one bottom rating": (["ann"], ["Up"], [0.0]),
+        "two by two": np.eye(2),
+        "one user": rng.random((1, 5)),
+        "one item": rng.random((5, 1)),
+        "full": rng.random((12, 9)),
+        "all yes": np.ones((6, 5)),
+        "all no": np.zeros((6, 5)),
+        "all half": np.full((6, 5), 0.5),
+        "rows alike": np.tile(rng.random((1, 5)), (6, 1)),
+        "columns alike": np.tile(rng.random((6, 1)), 5),
+        "yes and no": (rng.random((20, 10)) < 0.4) * 1.0,
+        "weighted": (u, i, rng.random(40), 0.01 + 5 * rng.random(40)),
+        "unrated": unrated(),
+    }
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n_events", [1, 2, 16, "auto"])
+@pytest.mark.parametrize("name", tables())
+def test_any_table_gives_a_sound_model(name, n_events, tmp_path) -> None:
+    seen = Observations.of(tables()[name], scale=(0, 1))
+    for n_chains in (1, 3):
+        model = KolmogorovModel(n_events, **QUICK | {"n_chains": n_chains}).fit(seen)
+        assert_sound(model)
+        assert (np.diff(model.pmf_mean_) <= 1e-12).all()
+        assert model.diagnostics()["bits"].between(0, 1).all()
+        assert model.diagnostics()["pmf"].between(-1, 1).all()
+        assert str(model.summary())
+        user, item = seen.user_ids[0], seen.item_ids[0]
+        assert 0 <= model.explain(user, item).probability <= 1
+        model.rules()
+        model.save(tmp_path / "m")
+        assert_array_equal(load(tmp_path / "m").predict(), model.predict())
+        assert_allclose(model.transform(seen).sum(axis=1), 1)
+        new = Observations.of(([user, "x"], ["y", item], [1.0, 1.0]), scale=(0, 1))
+        model.fold_in(new)
+        assert_sound(model)
+        assert model.predict().shape == (seen.n_users + 1, seen.n_items + 1)
+
+
+@pytest.mark.parametrize(("value", "most"), [(1.0, 0.02), (0.0, 0.02), (0.5, 0.05)])
+def test_tables_that_say_one_thing_are_repeated(value, most) -> None:
+    seen = Observations.of(np.full((30, 20), value), scale=(0, 1))
+    p = KolmogorovModel(4, **QUICK).fit(seen).predict()
+    assert np.abs(p - value).mean() < most
+
+
+def test_more_events_than_users_and_items_may_be_asked_for() -> None:
+    table = np.random.default_rng(0).random((12, 9))
+    model = KolmogorovModel(64, **QUICK).fit(table)
+    assert model.pmf_.shape == (12, 64)
+    assert model.codes_.shape == (9, 1)
+    assert model.proved_.all()
+    assert_sound(model)
+
+
+def test_the_unrated_are_as_the_mean() -> None:
+    model = KolmogorovModel(4, **QUICK).fit(unrated())
+    p = model.predict()
+    rated = np.delete(np.arange(6), 3)
+    bits = model.indicators_[rated]
+    assert_allclose(p[:, 3], model.pmf_ @ bits.mean(axis=0))
+    assert p.shape == (8, 6)
+    asked = model.predict(([2, 0], [0, 3]))
+    assert_allclose(asked, p[[2, 0], [0, 3]])
+
+
+def test_weights_count() -> None:
+    """Ratings that weigh little are hardly heard."""
+    rng = np.random.default_rng(2)
+    table = np.clip(chances(rng, 40, 12, 2) + rng.normal(0, 0.05, (40, 12)), 0, 1)
+    u, i = (index.ravel() for index in np.indices(table.shape))
+    value = table.ravel().copy()
+    wrong = rng.random(value.size) < 0.3
+    value[wrong] = rng.random(wrong.sum())
+    off = []
+    for weight in (np.where(wrong, 1e-3, 1.0), np.ones(value.size)):
+        seen = Observations.of((u, i, value, weight), scale=(0, 1))
+        p = KolmogorovModel(4, **QUICK).fit(seen).predict()
+        off.append(np.square(p - table).mean())
+    assert off[0] < 0.5 * off[1]
+
+
+# --- seeds and threads ---------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_model_on_any_number_of_threads(planted) -> None:
+    settings = {"n_chains": 3, "n_warmup": 3, "n_draws": 4}
+    one, two, other = (
+        KolmogorovModel(5, **settings, random_state=seed, n_jobs=n_jobs).fit(planted.observations)
+        for seed, n_jobs in ((1, 1), (1, 2), (2, 1))
+    )
+    for name in ("pmf_", "codes_", "noise_", "same_bits_", "same_pmf_", "gap_", "proved_"):
+        assert_array_equal(getattr(one, name), getattr(two, name))
+    assert (one.loss_, one.unsure_) == (two.loss_, two.unsure_)
+    assert not np.array_equal(one.pmf_, other.pmf_)
+
+
+def test_two_seeds_find_the_same_events() -> None:
+    """The first two chains do not depend on the seed, and events begin there."""
+    rng = np.random.default_rng(4)
+    chance = chances(rng, 120, 40, 3, concentration=0.4)
+    table = np.clip(chance + rng.normal(0, 0.1, chance.shape), 0, 1)
+    table[rng.random(table.shape) < 0.4] = np.nan
+    seen = Observations.of(table, scale=(0, 1))
+    settings = {"n_chains": 4, "n_warmup": 10, "n_draws": 10}
+    one, two = (KolmogorovModel(3, **settings, random_state=seed).fit(seen) for seed in (1, 2))
+    assert np.mean(one.indicators_ == two.indicators_) > 0.9
+    for d in range(3):
+        assert np.corrcoef(one.pmf_[:, d], two.pmf_[:, d])[0, 1] > 0.9
+
+
+@pytest.mark.parametrize(("n_chains", "halves"), [(2, False), (4, True)])
+def test_one_group_of_chains_has_no_halves(n_chains, halves, tmp_path) -> None:
+    """With so many users and ratings, chains are weighed two together."""
+    table = np.random.default_rng(0).random((200, 25))
+    model = KolmogorovModel(3, **QUICK | {"n_chains": n_chains}).fit(table)
+    for column in ("bits", "pmf"):
+        assert model.diagnostics()[column].notna().all() == halves
+        assert model.diagnostics()[column].isna().all() != halves
+    assert ("repeats" in str(model.summary())) == halves
+    model.save(tmp_path / "m")
+    assert str(load(tmp_path / "m").summary()) == str(model.summary())
+    page = model.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert ('"same_bits":null' in page.replace(" ", "")) != halves
+    assert_sound(model)
+
+
+# --- what it says of itself ----------------------------------------------------------------------
+
+
+def test_diagnostics_say_how_far_halves_of_the_chains_agree(model) -> None:
+    table = model.diagnostics()
+    assert list(table.columns) == ["event", "mass", "bits", "pmf"]
+    assert list(table["event"]) == list(range(8))
+    assert_allclose(table["mass"], model.pmf_mean_)
+    assert_array_equal(table["bits"], model.same_bits_)
+    assert_array_equal(table["pmf"], model.same_pmf_)
+    assert table["bits"].between(0, 1).all()
+    assert table["pmf"].between(-1, 1).all()
+    heavy = table["mass"] > 0.15
+    assert heavy.any()
+    assert table["bits"][heavy].min() > 0.6
+
+
+def test_the_summary_says_it_in_lines(model) -> None:
+    text = str(model.summary())
+    for piece in (
+        "Kolmogorov model: 8 events, 150 users, 60 items",
+        f"RMSE {model.expected_rmse_:.4f} in probability",
+        f"predictions {model.loss_:.4f} (RMS) from those of the average",
+        "60 of 60 items optimal",
+        f"{model.effective_events_.mean():.1f} events for a user, in effect",
+        f"{model.same_bits_.mean():.0%} of bits, PMFs correlate {model.same_pmf_.mean():.2f}",
+    ):
+        assert piece in text
+    assert model.proved_.all()
+
+
+def test_files_and_pickles_hold_it_all(model, tmp_path) -> None:
+    model.save(tmp_path / "m")
+    with pytest.raises(ValueError, match="holds a KolmogorovModel, not a KolmogorovDescent"):
+        KolmogorovDescent.load(tmp_path / "m")
+    new = (["x", "x", "u1"], ["i0", "i3", "y"], [1.0, 0.2, 0.9])
+    expected = model.fitted_.fold_in(new)
+    for again in (KolmogorovModel.load(tmp_path / "m"), pickle.loads(pickle.dumps(model))):
+        assert again.get_params() == model.get_params()
+        assert str(again.summary()) == str(model.summary())
+        assert_array_equal(again.predict(), model.predict())
+        pd.testing.assert_frame_equal(again.diagnostics(), model.diagnostics())
+        assert isinstance(again.fitted_.record, CompressedFit)
+        assert_array_equal(again.fold_in(new).pmf_, expected.pmf)
+        assert_array_equal(again.codes_, expected.codes)
+
+
+def test_the_page_says_how_far_halves_agree(model, tmp_path) -> None:
+    text = model.report(tmp_path / "page.html", users=[]).read_text(encoding="utf-8")
+    assert "Between halves of the chains" in text
+    match = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', text, re.DOTALL)
+    assert match
+    fit = json.loads(match[1])["fit"]
+    assert fit["expected"] == pytest.approx(model.expected_rmse_)
+    assert fit["loss"] == pytest.approx(model.loss_)
+    assert fit["same_bits"] == pytest.approx(model.same_bits_.mean())
+    assert fit["effective"] == pytest.approx(model.effective_events_.mean())
+
+
+def test_rules_may_be_tried_on_another_run(planted, monkeypatch) -> None:
+    """With the settings of the model, and another seed."""
+    model = fitted(KolmogorovModel(4, **QUICK), planted.observations)
+    asked: list[Any] = []
+    readable = drawing.readable
+
+    def noted(observations: Any, settings: Any, *attributes: Any) -> Any:
+        asked.append(settings)
+        return readable(observations, settings, *attributes)
+
+    monkeypatch.setattr(drawing, "readable", noted)
+    rules = model.rules(restarts=1, top=None)
+    assert rules["stability"].between(0, 1).all()
+    (settings,) = asked
+    assert (settings.n_events, settings.n_chains, settings.n_draws) == (4, 3, 6)
+    assert settings.random_state != 0
+
+
+# --- who is new ----------------------------------------------------------------------------------
+
+
+def test_new_users_and_items_are_predicted_from_their_ratings(planted) -> None:
+    """The last users and items are folded in with half of their ratings, and asked for others."""
+    rng = np.random.default_rng(0)
+    chance = chances(rng, 130, 50, 3, concentration=0.4)
+    table = wide(np.clip(chance + rng.normal(0, 0.1, chance.shape), 0, 1))
+    known = Observations.of(table.iloc[:110, :42], scale=(0, 1))
+    model = KolmogorovModel(4, **QUICK).fit(known)
+    before = model.predict()
+    given = pd.concat([long(table.iloc[110:, :21]), long(table.iloc[:55, 42:])])
+    model.fold_in(given)
+    p = model.predict()
+    assert_array_equal(p[:110, :42], before)
+    everyone = before.mean()
+    for rows, columns in ((slice(110, 130), slice(21, 42)), (slice(55, 110), slice(42, 50))):
+        truth = chance[rows, columns]
+        off = np.sqrt(np.mean(np.square(p[rows, columns] - truth)))
+        assert off < 0.5 * np.sqrt(np.mean(np.square(truth - everyone)))
+    assert len(model.noise_) == len(model.gap_) == 130
+    assert len(model.proved_) == 50
+    assert model.proved_.all()
+    u, i, value = model.observations_.coo()
+    assert model.error_ == pytest.approx(np.square(p[u, i] - value).sum())
+    rows = model.transform(table.iloc[110:, :21].reindex(columns=model.item_ids_))
+    assert_allclose(rows, model.pmf_[110:], atol=0.02)
+
+
+def test_a_known_item_that_nobody_had_rated_is_learnt_from_new_users() -> None:
+    rng = np.random.default_rng(1)
+    chance = chances(rng, 120, 20, 3, concentration=0.4)
+    table = wide(np.clip(chance + rng.normal(0, 0.05, chance.shape), 0, 1))
+    bare = table.iloc[:80].assign(i7=np.nan)
+    model = KolmogorovModel(3, **QUICK).fit(Observations.of(bare, scale=(0, 1)))
+    model.fold_in(long(table.iloc[80:]))
+    assert np.abs(model.predict()[:80, 7] - chance[:80, 7]).mean() < 0.1
+    assert model.predict().shape == (120, 20)
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [(("x", "y"), "are both new: fold in the users"), (("u3", "i0"), "are both known: fit again")],
+)
+def test_what_cannot_be_folded_in_is_named(pair, message) -> None:
+    model = fitted(KolmogorovModel(2, **QUICK), wide(np.random.default_rng(0).random((6, 5))))
+    with pytest.raises(ValueError, match=message):
+        model.fold_in(([pair[0]], [pair[1]], [0.5]))
+
+
+# --- what is known beside ratings ----------------------------------------------------------------
+
+
+def test_attributes_speak_for_items_with_few_ratings() -> None:
+    rng = np.random.default_rng(4)
+    user_kind, item_kind = np.arange(80) % 2, np.arange(50) % 2
+    mean = np.where(user_kind[:, None] == item_kind, 0.85, 0.2)
+    table = np.clip(mean + rng.normal(0, 0.2, mean.shape), 0, 1)
+    table[rng.random(table.shape) < 0.6] = np.nan
+    table[1:, 40:] = np.nan
+    table[0, 40:] = 0.5
+    of_items = pd.DataFrame({"kind": item_kind}, index=[f"i{k}" for k in range(50)])
+    seen = Observations.of(wide(table), scale=(0, 1))
+    off = []
+    for attributes in (None, of_items):
+        model = KolmogorovModel(4, **QUICK | {"n_warmup": 20, "n_draws": 20})
+        p = model.fit(seen, item_attributes=attributes).predict()
+        off.append(np.abs(p - mean)[:, 40:].mean())
+    assert off[1] < 0.8 * off[0]
+
+
+# --- how it is asked for -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_events": 65}, "n_events=65 must be a whole number from 1 to 64"),
+        ({"n_events": 0}, "n_events=0 must be a whole number from 1 to 64"),
+        ({"n_events": "many"}, "n_events='many' must be a whole number"),
+        ({"n_chains": 0}, "n_chains=0 must be 'auto' or a whole number"),
+        ({"n_chains": "few"}, "n_chains='few' must be 'auto' or a whole number"),
+        ({"n_draws": 3}, "n_draws=3 must be a whole number of at least 4"),
+        ({"n_warmup": -1}, "n_warmup=-1 must be a whole number of at least 0"),
+        ({"n_jobs": 0}, "n_jobs=0 must be a whole number above 0"),
+    ],
+)
+def test_mistakes_are_named(settings, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        KolmogorovModel(**settings).fit(np.eye(3))
+
+
+@pytest.mark.parametrize(("n_users", "n_chains"), [(199, 24), (200, 6)])
+def test_small_tables_have_many_chains(n_users, n_chains, monkeypatch) -> None:
+    counted, sample = [], Sampler.sample
+
+    def spied(self: Any, seen: Any, rngs: Any, *numbers: Any) -> Any:
+        counted.append(len(rngs))
+        return sample(self, seen, rngs, *numbers)
+
+    monkeypatch.setattr(Sampler, "sample", spied)
+    table = np.random.default_rng(0).random((n_users, 10))
+    KolmogorovModel(2, n_warmup=0, n_draws=4, random_state=0).fit(table)
+    assert counted == [n_chains]
+
+
+@parametrize_with_checks([KolmogorovModel(2, n_chains=1, n_warmup=1, n_draws=4)])
+def test_scikit_learn_checks(estimator, check) -> None:
+    check(estimator)
