@@ -24,6 +24,7 @@ from eventspace.fitting.compression import SOLVER, Compression, Part, Target
 from eventspace.fitting.half_steps import PmfStep, new_pmfs
 from eventspace.fitting.settings import checked_engine
 from eventspace.pmf import Pairwise
+from eventspace.sampling.settings import ModelSettings
 
 SIZES = (2, 4, 8, 16, 24, 32)  # numbers of events that "auto" tries
 COMPARED = 10_000  # cells
@@ -157,6 +158,7 @@ class CompressedModel(FittedModel):
     """A model with few events that was compressed from an average."""
 
     record: CompressedFit  # type: ignore[assignment]
+    settings: ModelSettings  # type: ignore[assignment]
 
     def transform(self, X: Any) -> Floats:
         """The PMF of each user of a table, taken as new: one convex solve for each row.
