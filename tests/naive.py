@@ -35,10 +35,20 @@ def sums(factors: Floats, index: NDArray, p: Floats, w: Floats) -> tuple[Floats,
 
 
 def compression_cost(
-    T: Floats, theta: Floats, psi: Floats, of_user: Floats, of_item: Floats, clear: float
+    T: Floats,
+    theta: Floats,
+    psi: Floats,
+    of_user: Floats,
+    of_item: Floats,
+    clear: float,
+    kept: float = 0.0,
+    before: Floats | None = None,
 ) -> float:
-    """All cells of a table, weighted by user and item; a PMF costs less by its sum of squares."""
-    total = 0.0
+    """All cells of a table, weighted by user and item; a PMF costs less by its sum of squares.
+
+    Each bit that is not as before costs ``kept``.
+    """
+    total = 0.0 if before is None else kept * float(of_item @ (psi != before).sum(axis=1))
     for u in range(len(T)):
         for i in range(T.shape[1]):
             total += of_user[u] * of_item[i] * (T[u, i] - theta[u] @ psi[i]) ** 2

@@ -16,7 +16,7 @@ from eventspace import KolmogorovDescent
 from eventspace.data.entries import Entries
 from eventspace.data.invariants import ARRAYS, MOST, NUMBERS
 from eventspace.fitted import files, load
-from eventspace.fitted.fit import CompressedFit, DescentFit, EnsembleFit, PosteriorFit
+from eventspace.fitted.fit import CompressedFit, DescentFit, EnsembleFit, Fit, PosteriorFit
 from eventspace.indicators import SDR
 from eventspace.pmf import Pairwise
 from eventspace.storage import archive as storage
@@ -26,7 +26,7 @@ from tests.observing import altered
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
 OLD = ROOT / "tests" / "files"
-KINDS = {
+KINDS: dict[str, type[Fit]] = {
     "model": CompressedFit,
     "descent": DescentFit,
     "posterior": PosteriorFit,

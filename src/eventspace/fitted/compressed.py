@@ -89,7 +89,7 @@ def compressed(
         noise=noise,
         same_bits=same_bits[order],
         same_pmf=same_pmf[order],
-        half_codes=np.array(halves_codes, dtype=np.uint64).reshape(len(repeated), -1).T.copy(),
+        half_codes=np.array(halves_codes, np.uint64).reshape(-1, len(bits)).T.copy(),
     )
 
 

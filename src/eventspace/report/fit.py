@@ -9,7 +9,6 @@ import numpy as np
 
 from eventspace._base.types import Floats
 from eventspace.data.observations import Observations
-from eventspace.fitted.fit import CompressedFit
 from eventspace.fitting.settings import indicator_solver
 from eventspace.metrics import reliability_curve, rmse
 from eventspace.report import budget
@@ -38,7 +37,7 @@ def fit_of(model: Any, held_out: Observations | None) -> dict[str, Any]:
 
 def _how(fit: Any, settings: Any) -> dict[str, Any]:
     """How it was learnt: by a descent to the data, or compressed from an average."""
-    if isinstance(fit, CompressedFit):
+    if hasattr(fit, "loss"):
         repeats = bool(np.isfinite(fit.same_bits).all())
         return {
             "history": [],
