@@ -138,7 +138,7 @@ def ours(estimator: type, **options: Any) -> Method:
     """One of the estimators."""
 
     def fit(train: Ratings) -> Ours:
-        model = estimator(random_state=0, **options)
+        model = estimator(**{"random_state": 0, **options})
         return Ours(model.fit(Observations.of(tuple(train), scale=scale(train))))
 
     return fit

@@ -52,7 +52,7 @@ def on_movielens_100k() -> list[Result]:
         name, split = f"u{k}", data.movielens_100k(k)
         methods = {"user + item bias": BIAS, **peers(name), SINGLE: {"": ours(ValidatedDescent)}}
         methods |= {named(n): model(n) for n in SIZES}
-        methods[POSTERIOR] = {"": ours(KolmogorovPosterior, random_state=0)}
+        methods[POSTERIOR] = {"": ours(KolmogorovPosterior)}
         results += compare([(name, split)], methods)
         for n in SIZES if k == 1 else ():
             for seed in SEEDS[1:]:

@@ -179,12 +179,13 @@ def test_more_events_say_more() -> None:
     assert told[-1] == 8
 
 
-def test_items_of_which_nothing_is_unsaid_take_no_side() -> None:
+@pytest.mark.parametrize("seed", range(12))
+def test_items_of_which_nothing_is_unsaid_take_no_side(seed) -> None:
     """Items that always or never come true: rounding must not decide where they go."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     pmf = np.vstack([np.eye(3), rng.dirichlet(np.ones(3), 30)])
     bits = np.vstack([rng.random((12, 3)) < 0.5, np.ones((3, 3)), np.zeros((3, 3))]) > 0
-    target = Target.of([part(pmf, bits * 1.0)], np.ones(33), np.ones(18))
+    target = Target.of([part(pmf, bits * 1.0)], weights(rng, 33), weights(rng, 18))
     work = Compression(target, CPU(1), 0.0)
     _, codes = work._with_another(*work._begun(2))
     new = unpack(codes[:, None], 3)[:, 2]
@@ -252,7 +253,7 @@ def test_a_model_with_so_many_events_is_nearly_always_found_again(D) -> None:
             assert_allclose(predicted, pmf @ bits.T, atol=1e-5)
             more, _ = work.grown(D + 2, (found.pmf, found.codes))
             assert_allclose(more[:, D:], 0, atol=1e-6)  # nothing is left to say
-    assert again >= 7  # a descent, which may end elsewhere
+    assert again >= 9  # a descent, which may end elsewhere
 
 
 def test_bits_that_hardly_matter_stay_as_they_were() -> None:

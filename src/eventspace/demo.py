@@ -18,13 +18,10 @@ from eventspace.baselines import BiasModel
 from eventspace.data.observations import Observations
 from eventspace.datasets import movielens_small
 from eventspace.estimators.base import Holder
-from eventspace.estimators.descent import KolmogorovDescent
-from eventspace.estimators.posterior import KolmogorovPosterior
+from eventspace.estimators.model import KolmogorovModel
 from eventspace.report import beside
 
 SEED = 0
-N_EVENTS = 16
-CHAINS, SWEEPS = 2, 20  # of a small posterior: seconds, and most of what a larger one gains
 LIKE = 4.0
 SHOWN = 10  # rules, and events
 WELL_RATED = 50  # ratings of a film that well identify its set of 16 events
@@ -45,28 +42,20 @@ def run(output: Path, console: Console, n_threads: int | None = -1) -> None:
         f"a tenth of the others' ratings to test predictions (seed {SEED})."
     )
     table = Observations.from_long(train, scale=films.scale)
-    posterior = KolmogorovPosterior(
-        N_EVENTS,
-        n_chains=CHAINS,
-        n_warmup=SWEEPS,
-        n_draws=SWEEPS,
-        random_state=SEED,
-        n_jobs=n_threads,
+    model = KolmogorovModel(random_state=SEED, n_jobs=n_threads)
+    seconds = timed(lambda: model.fit(table))
+    record = model.fitted_.record
+    console.print(
+        f"Fitted one model of {record.n_events} events: {seconds}. "
+        f"{record.proved.sum():,} of {len(record.proved):,} sets are proved optimal.\n"
     )
-    seconds = timed(lambda: posterior.fit(table))
-    console.print(f"Fitted a small posterior, {CHAINS} chains of {2 * SWEEPS} sweeps: {seconds}.")
-    models: list[KolmogorovDescent] = []
-    seconds = timed(lambda: models.append(posterior.to_model(N_EVENTS)))
-    model = models[0]
-    console.print(f"Made of it one model to read, {N_EVENTS} events: {seconds}.\n")
 
     known = (test["item"].map(train["item"].value_counts()).fillna(0) >= WELL_RATED).to_numpy()
     shown = Table("RMSE on held-out ratings, stars", "all films", f"{WELL_RATED} ratings or more")
     for name, stars in {
         "film's mean": item_means(train, test),
         "user + film bias": predicted(BiasModel().fit(table), test),
-        "the posterior": predicted(posterior, test),
-        f"Kolmogorov model, {N_EVENTS} events": predicted(model, test),
+        f"Kolmogorov model, {record.n_events} events": predicted(model, test),
     }.items():
         errors = stars - test["value"].to_numpy()
         shown.add_row(name, *(f"{rmse(part):.3f}" for part in (errors, errors[known])))
@@ -89,7 +78,7 @@ def run(output: Path, console: Console, n_threads: int | None = -1) -> None:
 
 
 def write(
-    model: KolmogorovDescent,
+    model: KolmogorovModel,
     held_out: pd.DataFrame,
     genres: pd.Series[str],
     output: Path,
@@ -110,7 +99,7 @@ def timed(work: Callable[[], object]) -> str:
     return f"{time.perf_counter() - start:.1f} s"
 
 
-def show_events(model: KolmogorovDescent, genres: pd.Series[str], console: Console) -> None:
+def show_events(model: KolmogorovModel, genres: pd.Series[str], console: Console) -> None:
     """The heaviest events, named by genres, and the films that each likes more than others do."""
     events = model.events(genres)
     events["films"] = [", ".join(films[:3]) for films in model.events()["likes"]]
@@ -123,7 +112,7 @@ def show_events(model: KolmogorovDescent, genres: pd.Series[str], console: Conso
     console.print("", table)
 
 
-def show_rules(model: KolmogorovDescent, held_out: pd.DataFrame, console: Console) -> None:
+def show_rules(model: KolmogorovModel, held_out: pd.DataFrame, console: Console) -> None:
     """The first rules, and what the held-out users who rated both films say of each."""
     found = model.rules(held_out, top=SHOWN, min_evidence=WELL_RATED, like=LIKE)
     table = Table(

@@ -31,7 +31,7 @@ def one_model(known: Any, path: Path, n_events: int | None) -> Any:
 
 
 def observations(seen: Observations) -> Iterator[Columns]:
-    """A row an entry, in the unit that the table had."""
+    """One row per entry, in the unit of the table."""
     users, items, p = seen.coo()
     with bar("write", len(p), None) as update:
         for start in range(0, max(len(p), 1), BLOCK):
@@ -48,7 +48,7 @@ def observations(seen: Observations) -> Iterator[Columns]:
 
 
 def _rows(name: str, ids: Any, rows: Any) -> Iterator[Columns]:
-    """A row an id, a column an event."""
+    """One row per id, one column per event."""
     n = max(1, BLOCK // rows.shape[1])
     for start in range(0, len(rows), n):
         block = rows[start : start + n]

@@ -20,7 +20,7 @@ from eventspace.data.readers.tables import Table, read_table
 from eventspace.fitted import FittedModel, load
 from eventspace.logic.expressions import event_of
 
-TITLES = ("title", "name")  # what columns of these are called
+TITLES = ("title", "name")  # the usual names of such columns
 TAGS = ("tags", "tag", "genres", "genre", "category", "categories")
 
 
@@ -124,12 +124,12 @@ def _unlike(id_: Any, titles: Ids) -> Any:
 
 
 def model(path: Path, titles: Path | None = None) -> FittedModel:
-    """The model in a file, of whatever kind, its items called by their titles."""
+    """The model in a file, of any kind, its items called by their titles."""
     return described(path, titles).model
 
 
 def described(path: Path, titles: Path | None, tags: Path | None = None) -> Described:
-    """The model in a file, of whatever kind, its items called by their titles."""
+    """The model in a file, of any kind, its items called by their titles."""
     known = load(path)
     ids, labels = known.observations.item_ids, None
     ids_shown = ids

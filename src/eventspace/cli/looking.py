@@ -20,7 +20,7 @@ MODEL = ".eventspace"
 def info(
     model: options.Model,
     events: Annotated[
-        bool, typer.Option("--events", help="List the events, with the items that tell them.")
+        bool, typer.Option("--events", help="List the events, with their most telling items.")
     ] = False,
     tags: options.Tags = None,
     titles: options.Titles = None,
@@ -85,16 +85,16 @@ def report(
             "--output",
             "-o",
             metavar="FILE",
-            help="Where to write the page; MODEL.html if not said, - prints.",
+            help="Where to write the page: MODEL.html by default, - prints.",
         ),
     ] = None,
     evidence: options.Evidence = None,
     title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The page's title; the model's name if none.")
+        str | None, typer.Option(metavar="TEXT", help="Its title; by default the model's name.")
     ] = None,
     user: Annotated[
         list[str] | None,
-        typer.Option(metavar="USER", help="Whose PMF and ratings it holds; many users' if none."),
+        typer.Option(metavar="USER", help="Whose PMF and ratings it has; by default many users'."),
     ] = None,
     no_users: Annotated[bool, typer.Option("--no-users", help="Nobody's PMF or ratings.")] = False,
     events: Annotated[
@@ -186,7 +186,7 @@ def convert(
         typer.Option(
             metavar="N",
             parser=options.whole(1, 64),
-            help="Of an average: make one model of so many events.",
+            help="Of an average: make one model with N events.",
         ),
     ] = None,
     user: options.User = None,

@@ -82,7 +82,7 @@ Threads = Annotated[
     int, typer.Option(metavar="N", parser=threads, help="Threads; -1 means every core.")
 ]
 
-# Which column is what; what is not said is found by the names people use
+# Which column is what; other columns are found by the names people use
 User = Annotated[
     str | None, typer.Option(metavar="NAME", help="The column of users.", rich_help_panel=COLUMNS)
 ]
@@ -106,7 +106,7 @@ Trials = Annotated[
 ]
 Wide = Annotated[
     bool,
-    typer.Option("--wide", help="A row a user, a column an item.", rich_help_panel=COLUMNS),
+    typer.Option("--wide", help="One row per user, one column per item.", rich_help_panel=COLUMNS),
 ]
 Scale = Annotated[
     str,

@@ -79,7 +79,7 @@ def rules(
     form: options.Format = None,
     as_json: options.Json = False,
 ) -> None:
-    """List the most surprising rules: whoever likes one item likes the other."""
+    """List the most surprising rules: users who like one item also like the other."""
     from eventspace.cli import inputs, outputs
     from eventspace.fitted import FittedAverage
 

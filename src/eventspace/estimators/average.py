@@ -26,9 +26,9 @@ class AverageEstimator(Estimator):
 
         None gives the average itself as a :class:`KolmogorovDescent`, its events numbered by mass.
         It predicts, proves and explains; it takes in nobody new. A number, at most 64, gives a
-        :class:`KolmogorovModel` whose predictions are as near to the average's as may be; its
-        ``loss_`` says how near. "auto" takes the least number of events with which the RMSE that is
-        expected on new ratings is at most 1 % above the average's. Either way an item without
+        :class:`KolmogorovModel` whose predictions are as near to the average's as possible; its
+        ``loss_`` says how near. "auto" takes the least number of events whose expected RMSE on
+        new ratings is at most 1 % above the average's. Either way an item without
         ratings has the mean indicator of the others.
         """
         fitted = self._asked().to_model(n_events)

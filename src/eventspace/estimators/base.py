@@ -39,7 +39,7 @@ def answered(method: Callable[Concatenate[F, P], R]) -> Callable[Concatenate[Any
 class Holder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """An estimator whose ``fitted_`` is what it has learnt, and predicts.
 
-    Whatever that knows is an attribute with an underscore: ``pmf_`` is ``fitted_.pmf``.
+    Its attributes are here with an underscore: ``pmf_`` is ``fitted_.pmf``.
     """
 
     fitted_: Any
@@ -108,7 +108,7 @@ class Estimator(Holder):
         return self._learnt_with(**{name: getattr(self, name) for name in names})
 
     def _asked(self) -> Any:
-        """What was learnt; parameters that were set since then hold for what is new and saved."""
+        """What was learnt; parameters that were set since then apply to newcomers and files."""
         fitted = super()._asked()
         if self._learnt_with is not None:
             settings = self._settings()

@@ -21,8 +21,8 @@ from eventspace.fitting.settings import DescentSettings, check_settings
 class KolmogorovDescent(DescentSettings, Estimator):
     """A Kolmogorov model learnt by the paper's block-coordinate descent.
 
-    It is there to reproduce the paper, for variants of the model, and where one side of it, or
-    both, are given.
+    Use it to reproduce the paper, for variants of the model, or if one side of the model, or both,
+    are given. :class:`KolmogorovModel` predicts better.
 
     Every user has a distribution over ``n_events`` elementary events, every item is the set of
     events in which it comes true, and P[X_ui = 1] is the mass that the user gives to that set.
@@ -32,11 +32,11 @@ class KolmogorovDescent(DescentSettings, Estimator):
     n_events : int, default 8
         D, the number of elementary events, 1 to 64.
     pmf_penalty : float, default 1.0
-        lambda: how strongly each PMF is drawn to ``pmf_prior``, in ratings. Noisy tables want more:
+        lambda: how strongly each PMF is drawn to ``pmf_prior``, in ratings. Noisy tables need more:
         on film ratings 30 to 60 predict best.
     pmf_prior : {"mean", "zero"}, default "mean"
-        Draw PMFs towards the population's mean, or towards zero (so to the uniform one), as the
-        paper does.
+        Draw PMFs towards the population's mean, or towards zero as the paper does, which is towards
+        the uniform PMF.
     indicators : {"free", "shared", "one-hot"}, default "free"
         What an item's set may be: any, the same for all items (random variables with a common
         support), or one event (K-means of the items, with a PMF for the centres).
@@ -68,13 +68,13 @@ class KolmogorovDescent(DescentSettings, Estimator):
     Attributes
     ----------
     fitted_ : FittedModel
-        What was learnt: it answers all questions, and needs no scikit-learn. Whatever it knows is
-        an attribute here as well.
+        What was learnt: it answers all questions, and needs no scikit-learn. Its attributes are
+        also attributes here.
     pmf_ : array of users x events
         theta. A user without ratings has the mean PMF of the others. The events are numbered by
         their mass in the population, the heaviest first, or as they were given.
     codes_ : uint64 array of items x words
-        psi, packed 64 events a word; ``indicators_`` is the same as bools.
+        psi, packed 64 events to a word; ``indicators_`` is the same as bools.
     observations_ : Observations
         What was learnt from: ids, scale, and the ratings by user and by item.
     history_ : array
@@ -88,14 +88,11 @@ class KolmogorovDescent(DescentSettings, Estimator):
     gap_ : array of users
         The duality gap of each user's last solve: its cost is at most this far above the least.
     converged_ : bool
-        Whether the cost stood still before ``n_iter`` iterations were done.
+        Whether the cost no longer fell before ``n_iter`` iterations were done.
     interrupted_ : bool
         Whether Ctrl-C ended the descent.
     given_ : {"pmf", "indicators"} or None
         The side that was given to :meth:`fit`, and not learnt.
-    loss_ : float or None
-        Of a model that an average was compressed to: the root mean square of the difference
-        between its predictions and those of the average.
     """
 
     fitted_: FittedModel

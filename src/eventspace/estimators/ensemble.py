@@ -27,9 +27,9 @@ TYPICAL = 10.0  # ratings that the noise of all users is worth beside a user's o
 class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
     """The mean of Kolmogorov models from different starts: itself one, with the events of all.
 
-    Each model is a descent of its own to all that is observed. They fit alike and err apart, so
-    that their mean predicts better than any of them: for those who have no time for
-    :class:`KolmogorovPosterior`, which predicts better still.
+    Each model is its own descent on all observed entries. Their errors differ, so their mean
+    predicts better than any of them. :class:`KolmogorovPosterior` predicts better still, and takes
+    longer.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
     n_models : int, default 16
         How many models are averaged.
     pmf_penalty : float or "auto", default "auto"
-        How strongly each PMF is drawn to the population's, in ratings; an average wants less than
+        How strongly each PMF is drawn to the population's, in ratings; an average needs less than
         a single model. Descents go down a path of ever weaker penalties to it. "auto": the best of
         30, 10, 3, 1 and 0.3 for a small ensemble on a held-out tenth of the entries.
     indicator_penalty : float or "auto", default "auto"
-        The cost of each event in an item's set. "auto": 0.3 or none, chosen likewise.
+        The cost of each event in an item's set. "auto": 0.3 or none, chosen in the same way.
     n_iter : int, default 5
         The most iterations of each descent at each penalty.
     n_jobs : int or None, default -1
@@ -55,8 +55,8 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
     Attributes
     ----------
     fitted_ : FittedEnsemble
-        What was learnt: it answers all questions, and needs no scikit-learn. Whatever it knows is
-        an attribute here as well.
+        What was learnt: it answers all questions, and needs no scikit-learn. Its attributes are
+        also attributes here.
     pmf_ : array of users x (models x events)
         The PMFs of all models, divided by their number.
     codes_ : uint64 array of items x words
@@ -70,12 +70,12 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
         the ensemble itself, of more models and all entries, should do a little better. NaN where
         nothing can be held out.
     noise_ : array of users
-        Each user's noise: a standard deviation, in probability. That of the held-out entries,
-        more or less as the user's errors on what was learnt from are greater or smaller.
+        Each user's noise: a standard deviation, in probability. It is that of the held-out entries,
+        adjusted by the size of the user's errors on the training data.
     error_ : float
         The (weighted) squared error over the observed entries.
     seed_ : int
-        Of the descents, and of whatever is drawn later.
+        Of the descents, and of later draws.
     observations_ : Observations
         What was learnt from.
     """
@@ -119,7 +119,7 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
 
 
 def noise_of(seen: Observations, pmf: Floats, indicators: Any, noise: float) -> Floats:
-    """That of all users, more or less as a user's own errors are greater or smaller."""
+    """The noise of all users, adjusted by the size of a user's own errors."""
     u, i, p = seen.coo()
     error = np.square(dot_products(pmf, indicators, u, i) - p)
     if seen.weighted:

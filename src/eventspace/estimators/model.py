@@ -18,24 +18,23 @@ class KolmogorovModel(ModelSettings, Estimator):
     Every user has a distribution over ``n_events`` elementary events, every item is the set of
     events in which it comes true, and P[X_ui = 1] is the mass that the user gives to that set.
 
-    A short posterior is drawn, an average of many such models, and compressed to one: few events
-    whose predictions are as near to the average's as may be. For the paper's own descent, its
-    variants and given parts see :class:`KolmogorovDescent`; for the average itself, which predicts
-    a little better and cannot be read, :class:`KolmogorovPosterior`.
+    ``fit`` draws a short posterior, an average of many such models, and compresses it to one: a
+    model with few events whose predictions are as near to the average's as possible. For the
+    paper's descent, its variants and given parts see :class:`KolmogorovDescent`. For the average
+    itself, which predicts a little better and cannot be read, see :class:`KolmogorovPosterior`.
 
     Parameters
     ----------
     n_events : int or "auto", default 16
         D, the number of elementary events, 1 to 64. "auto": the least of 2, 4, 8, 16, 24 and 32
-        with which the RMSE that is expected on new ratings is at most 1 % above the average's.
+        whose expected RMSE on new ratings is at most 1 % above the average's.
     n_chains : int or "auto", default "auto"
         Chains of the posterior. "auto": 24 for tables of less than 2,000 entries, else 6. The first
-        two do not depend on ``random_state``: events are grown on them, so that two seeds find the
-        same ones.
-    n_warmup : int, default 20
-        Sweeps of each chain that are thrown away.
-    n_draws : int, default 20
-        Sweeps of each chain after that.
+        two, the guides, do not depend on ``random_state``: events begin there, so two seeds find
+        nearly the same events.
+    n_warmup, n_draws : int or "auto", default "auto"
+        Sweeps of each chain that are thrown away, and those after that. "auto": 60 each for tables
+        of less than 10,000 entries, else 20 each.
     n_jobs : int or None, default -1
         Threads; -1 means every core, None one. The result does not depend on it.
     random_state : int, RandomState or None, default None
@@ -46,8 +45,8 @@ class KolmogorovModel(ModelSettings, Estimator):
     Attributes
     ----------
     fitted_ : CompressedModel
-        What was learnt: it answers all questions, and needs no scikit-learn. Whatever it knows is
-        an attribute here as well.
+        What was learnt: it answers all questions, and needs no scikit-learn. Its attributes are
+        also attributes here.
     pmf_ : array of users x events
         theta. The events are numbered by their mass in the population, the heaviest first.
     codes_ : uint64 array of items x words
@@ -57,15 +56,15 @@ class KolmogorovModel(ModelSettings, Estimator):
     error_ : float
         The (weighted) squared error over the observed entries.
     expected_rmse_ : float
-        The RMSE that is expected on new ratings of these users and items, in probability: from
-        ``noise_``, ``unsure_`` and ``loss_``.
+        The RMSE that is expected on new ratings of these users and items, in probability. It
+        follows from ``noise_``, ``unsure_`` and ``loss_``.
     loss_ : float
         The root mean square of the difference between the model's predictions and the average's,
         weighted by how many ratings users and items have.
     unsure_ : float
         How far the average itself may be from the truth: a standard deviation, in probability.
     effective_events_ : array of users
-        How many events of equal mass a user's PMF is worth.
+        How many events of equal mass a user's PMF is worth: exp(entropy).
     proved_ : bool array of items
         Whether the item's set is proved optimal, given the PMFs.
     gap_ : array of users
@@ -99,8 +98,8 @@ class KolmogorovModel(ModelSettings, Estimator):
             or the path of a CSV or Parquet file.
         y : ignored
         user_attributes, item_attributes : tables, optional
-            What else is known of users, or items, in numbers: a DataFrame with the ids in its index
-            or in its first column. The rows of an array are in the order of first appearance in
+            Numbers known about users, or items: a DataFrame with the ids in its index or in its
+            first column. The rows of an array are in the order of first appearance in
             ``X``.
         """
         check_model_settings(self)

@@ -17,13 +17,12 @@ from eventspace.sampling.settings import SamplingSettings, check_settings
 class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     """The posterior mean of Kolmogorov models: itself one, with the events of all draws.
 
-    Chains draw PMFs, indicators and each user's noise in turn from their conditional laws, with
-    priors that know who rated what, and what a user, or an item, is inclined to in general; what
-    these expect is fitted anew in each sweep. The draws that are kept, stacked side by side and
-    their PMFs divided by their number, are one model with ``n_events * n_samples`` events: every
-    prediction, event and explanation of a single model holds for it, word by word. Chains find
-    different events; at the end each user's PMF is taken over the events of all chains together
-    (see ``weigh``).
+    Chains draw PMFs, indicators and each user's noise in turn from their conditional laws. Priors
+    know who rated what, and how inclined a user, or an item, is in general; they are fitted again
+    in each sweep. The kept draws are stacked side by side, and their PMFs divided by their number.
+    That is one model with ``n_events * n_samples`` events: whatever holds for the predictions,
+    events and explanations of a single model holds for it. Chains find different events. At the
+    end each user's PMF is fitted over the events of several chains together (see ``weigh``).
 
     Parameters
     ----------
@@ -31,18 +30,18 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         D, the number of elementary events of a draw, 1 to 64.
     concentration : float or "auto", default "auto"
         How closely PMFs follow their centres: the pseudo-counts of their Dirichlet laws,
-        at least 0.2 an event. "auto" draws it along with the rest.
+        at least 0.2 per event. "auto" draws it along with the rest.
     informed : bool, default True
         Whether the priors of an item's bits know who rated it and how many did, and that of a
         user's PMF which items were rated.
     weigh : bool, default True
-        Whether each user weighs the events of all chains at the end, with a law that is learnt from
-        all users. Chains are taken together, in groups of the same size, as far as there are four
-        users for each of their events, and 256 events at most; with fewer than twenty ratings a
-        user, one draw a chain, or a group of one, nothing is weighed. Draws that are keep their
-        indicators, but share their PMFs.
+        Whether each user weighs the events of several chains at the end, with a law that is learnt
+        from all users. Chains are weighed in groups of the same size. A group has at most 64
+        events, and at most one event for every four users. Nothing is weighed with fewer than
+        twenty ratings per user, one draw per chain, or groups of one chain. If chains are weighed,
+        each draw keeps its own indicators, and the draws of a group share their PMFs.
     n_chains : int or "auto", default "auto"
-        Independent chains, each from a descent of its own. "auto": 24 for tables of less than 2,000
+        Independent chains, each from its own descent. "auto": 24 for tables of less than 2,000
         entries, where they take less than a minute, else 8.
     n_warmup : int, default 60
         Sweeps of each chain that are thrown away.
@@ -61,24 +60,23 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     Attributes
     ----------
     fitted_ : FittedPosterior
-        What was learnt: it answers all questions, and needs no scikit-learn. Whatever it knows is
-        an attribute here as well.
+        What was learnt: it answers all questions, and needs no scikit-learn. Its attributes are
+        also attributes here.
     pmf_ : array of users x (samples x events)
         The PMFs of all kept draws, divided by their number.
     codes_ : uint64 array of items x words
         The indicators of all kept draws, packed.
     n_together_ : int
-        How many chains users weigh together; 1 where there are too few users, or ratings, to learn
-        how.
+        How many chains users weigh together; 1 if users, or ratings, are too few to learn how.
     n_samples_ : int
         How many samples the model is made of: each a draw of one chain, or of ``n_together_``.
     concentration_ : float
         The posterior mean of the concentration.
     user_spread_, item_spread_ : float
-        How much users, and items, differ in what they are inclined to: standard deviations. An
-        item's inclination is added to the log-odds of all its bits; by a user's, the centre of the
-        PMF leans to the events in which much comes true (the log of an event's mass by so much for
-        a chance that is a quarter above the others'). The two are not to be compared.
+        How much users, and items, differ in their inclinations: standard deviations. An item's
+        inclination is added to the log-odds of all its bits. A user's inclination shifts the centre
+        of the PMF towards the events in which much comes true: it is added to the log of an event's
+        mass if a quarter more than on average comes true there. Do not compare the two.
     pmf_penalty_ : float
         The penalty around the mean PMF that is as strict as Dirichlet's laws, for
         :meth:`transform` where chains are not weighed, and for newcomers of :meth:`to_model`.
@@ -89,13 +87,13 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         The variance of a user's chances, mean over the items, that the ratings leave open given the
         events; zero where chains are not weighed.
     covariance_ : array of groups x events x events
-        That of the PMFs over the events of each group of chains; there are none if none is weighed.
+        Of the PMFs over the events of each group of chains; empty if nothing is weighed.
     cost_ : array of chains x draws
         The squared error of each draw, for diagnostics.
     watched_ : array of chains x draws x entries
-        The predictions of some observed entries in each draw, likewise.
+        The predictions of some observed entries in each draw, for diagnostics.
     seed_ : int
-        Of the chains, and of whatever is drawn later.
+        Of the chains, and of later draws.
     user_attributes_, item_attributes_ : arrays of users, or items, x attributes
         What :meth:`fit` was told of them, with the names in ``user_attribute_names_`` and
         ``item_attribute_names_``; NaN where nothing is known.
@@ -113,9 +111,9 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     ) -> Self:
         """Draw from the posterior given a table: anything that ``Observations.of`` reads.
 
-        What else is known of users and items, in numbers, may be told in tables of attributes: a
-        DataFrame with the ids in its index, or in its first column. The rows of an array are in the
-        order of first appearance in ``X``, which is seldom the one you think of.
+        Tables of attributes add numbers known about users and items: a DataFrame with the ids in
+        its index, or in its first column. The rows of an array are in the order of first appearance
+        in ``X``.
         """
         check_settings(self)
         observations = to_learn_from(X)
@@ -132,8 +130,8 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         """Add the new users and the new items of a table, without touching the rest.
 
         Each entry needs a new user and a known item, or a known user and a new item. A known item
-        that nobody had rated is taken as a new one. Tables of attributes hold those of the new;
-        of what is known already they are not read.
+        that nobody had rated is taken as a new one. Attributes are read for new users and items
+        only.
         """
         fitted = self._asked()
         self.fitted_ = fitted.fold_in(

@@ -1,4 +1,4 @@
-"""A fitted average: samples of a model as one, with what only many of them can say."""
+"""A fitted average: samples of a model as one, and the questions that only many samples answer."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ READABLE = 16  # events that people still read
 class FittedAverage(FittedModel):
     """The mean of many models: itself one, with the events of all.
 
-    It predicts and measures events as a single model does. But its own events are hundreds: what
-    people read, :meth:`events` and :meth:`explain`, is told by its readable model, which is made
-    once by :meth:`to_model` with 16 events.
+    It predicts and measures events as a single model does. But it has hundreds of events. So
+    :meth:`events` and :meth:`explain` show its readable model instead, which is made once by
+    :meth:`to_model` with 16 events.
     """
 
     record: AverageFit  # type: ignore[assignment]
@@ -68,7 +68,7 @@ class FittedAverage(FittedModel):
         unit: Unit = "probability",
         unknown: Unknown = "error",
     ) -> DataFrame:
-        """Where an observation will lie: a DataFrame with a row a pair.
+        """Where an observation will lie: a DataFrame with one row per pair.
 
         ``mean``, ``std`` of the mean's posterior, and ``low`` and ``high``, between which a new
         value lies with probability ``level``: the posterior's spread and the user's own noise
@@ -112,8 +112,8 @@ class FittedAverage(FittedModel):
 
         The variance is that of single draws: a sample of several, whose indicators are drawn apart,
         varies ``n_together`` times less; to it comes what is not seen between samples. For -1 the
-        mean is the population's, over which the deviation goes as well; likewise for items of
-        which the samples say nothing.
+        mean is the population's, and the deviation is taken over the population. The same holds
+        for items of which the samples say nothing.
         """
         fit = self.record
         total, square = np.zeros(len(users)), np.zeros(len(users))
@@ -147,7 +147,7 @@ class FittedAverage(FittedModel):
     # what it takes in
 
     def transform(self, X: Any) -> Floats:
-        """The PMF of each user of a table, taken as new: one convex solve a row and a sample.
+        """The PMF of each user of a table, taken as new: one convex solve per row and sample.
 
         Gives rows x events, the events of all samples; the items must be the model's own.
         """
@@ -175,7 +175,7 @@ class FittedAverage(FittedModel):
         return [found[k] for k in range(len(tasks))]
 
     def new_generators(self, merged: Observations) -> list[np.random.Generator]:
-        """One for each sample, and others the next time that somebody is new."""
+        """One for each sample, and different ones for the next newcomers."""
         seeds = [self.record.seed, merged.n_users, merged.n_items]
         return np.random.default_rng(seeds).spawn(self.record.n_samples)
 
@@ -219,9 +219,9 @@ class FittedAverage(FittedModel):
 
         None gives the average itself as a model, its events numbered by mass. It predicts, proves
         and explains; it takes in nobody new. A number, at most 64, gives a model whose predictions
-        are as near to the average's as may be; its ``loss`` says how near. "auto" takes the least
-        number of events with which the RMSE that is expected on new ratings is at most 1 % above
-        the average's. Either way an item without ratings has the mean indicator of the others.
+        are as near to the average's as possible; its ``loss`` says how near. "auto" takes the least
+        number of events whose expected RMSE on new ratings is at most 1 % above the average's.
+        Either way an item without ratings has the mean indicator of the others.
         """
         fit, order = self.record, heaviest_first(self.record)
         if n_events is None:
@@ -269,11 +269,11 @@ class FittedAverage(FittedModel):
         min_evidence: int = 1,
         like: float | None = None,
     ) -> DataFrame:
-        """Rules "who likes if_item likes then_item" with the probability that they hold.
+        """Rules "users who like if_item also like then_item", and the probability that they hold.
 
-        A DataFrame as that of :meth:`FittedModel.rules`, with ``probability``, the part of the
-        draws in which the one set lies inside the other, at least ``min_probability``, in place of
-        kind and stability; the surprise is multiplied by it. The other options are as there.
+        A DataFrame as that of :meth:`FittedModel.rules`, but with ``probability`` in place of kind
+        and stability: the share of the draws in which one set lies inside the other, at least
+        ``min_probability``. The surprise is multiplied by it. The other options are as there.
         """
         check_whole("top", 1 if top is None else top, 1)
         check_choice("sort", sort, SORTS)

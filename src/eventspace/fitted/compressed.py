@@ -1,4 +1,4 @@
-"""The one model that an average is compressed to: few events, to be read."""
+"""The one model that an average is compressed to: it has few events and can be read."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from eventspace.fitting.compression import SOLVER, Compression, Part, Target
 from eventspace.fitting.half_steps import PmfStep, new_pmfs
 from eventspace.fitting.settings import checked_engine
 from eventspace.pmf import Pairwise
+from eventspace.sampling.settings import ModelSettings
 
 SIZES = (2, 4, 8, 16, 24, 32)  # numbers of events that "auto" tries
 COMPARED = 10_000  # cells
@@ -39,12 +40,11 @@ def compressed(
     settings: Any,
     n_guides: int = 0,
 ) -> CompressedFit:
-    """One model of what the mean of the parts says.
+    """One model that predicts what the mean of the parts predicts.
 
     Its events are grown on the first ``n_guides`` parts, or on all of them. ``noise`` is that of
     each user, ``left_open`` the variance of their chances in each part. "auto" takes the least
-    number of events with which the RMSE that is expected on new ratings is hardly above the
-    average's.
+    number of events whose expected RMSE on new ratings is hardly above the average's.
     """
     of_user = observations.by_user.sizes.astype(np.float64) + 1
     of_item = observations.by_item.sizes.astype(np.float64) + 1
@@ -102,7 +102,7 @@ def _spread(parts: Sequence[Part], of_user: Floats, of_item: Floats) -> float:
 
 
 def _halves(parts: Sequence[Part]) -> list[Sequence[Part]]:
-    """Two, which no chain has a part in both of; none if there is one part only."""
+    """Two halves that share no chain; none if there is only one part."""
     middle = len(parts) // 2
     return [parts[:middle], parts[middle:]] if middle else []
 
@@ -115,9 +115,9 @@ def _reordered(codes: Codes, order: Positions) -> Codes:
 def _agreement(
     models: Sequence[tuple[Floats, Codes]], of_user: Floats, of_item: Floats
 ) -> tuple[Floats, Floats]:
-    """Of each event: the part of bits that two models share, and the correlation of its masses.
+    """For each event: the share of bits on which two models agree, and the correlation of masses.
 
-    The models begin with the same events, so none has to be matched.
+    The models begin with the same events, so events need no matching.
     """
     (pmf, codes), (other_pmf, other_codes) = models
     n_events = pmf.shape[1]
@@ -140,7 +140,7 @@ def _with_new(half_codes: Codes, codes: Codes, items: Positions) -> Codes:
 
 @dataclass(frozen=True)
 class SolveNewIndicators:
-    """Sets of new items, drawn to what is expected of an item: x'Gx - 2h'x is added."""
+    """Sets of new items, drawn to the mean item: x'Gx - 2h'x is added."""
 
     G: Floats
     h: Floats
@@ -155,10 +155,10 @@ class SolveNewIndicators:
 
 
 class CompressedModel(FittedModel):
-    """A model of few events that was compressed from an average."""
+    """A model with few events that was compressed from an average."""
 
     record: CompressedFit  # type: ignore[assignment]
-    settings: Any
+    settings: ModelSettings  # type: ignore[assignment]
 
     def transform(self, X: Any) -> Floats:
         """The PMF of each user of a table, taken as new: one convex solve for each row.
@@ -213,9 +213,10 @@ class CompressedModel(FittedModel):
     def diagnostics(self) -> DataFrame:
         """How far another run would find the same events: a DataFrame with one row per event.
 
-        ``bits`` is the part of an event's bits, weighted by ratings, in which two models agree that
-        are compressed from halves of the chains; ``pmf`` is the correlation of the masses that
-        users give to the event in these two. One is perfect, and NaN says that there is one chain.
+        Two models are compressed, one from each half of the chains. ``bits`` is the share of the
+        event's bits, weighted by ratings, on which they agree. ``pmf`` is the correlation of the
+        masses that users give to the event in the two. One is perfect. Both are NaN if there is
+        only one chain.
         """
         fit = self.record
         columns = {
@@ -232,7 +233,7 @@ class CompressedModel(FittedModel):
         return halves + super()._other_fits(n)
 
     def _sets_of_another(self, observations: Observations, seed: int) -> Codes:
-        """Those of another posterior, compressed to as many events."""
+        """The sets of another posterior, compressed to as many events."""
         from eventspace.data.attributes import read_attributes
         from eventspace.fitted.drawing import readable  # which imports SciPy
 

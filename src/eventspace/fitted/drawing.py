@@ -15,7 +15,7 @@ from eventspace.sampling.kept_samples import Kept, keep
 from eventspace.sampling.sampler import Draws, Sampler, mean_laws
 from eventspace.sampling.settings import ModelSettings, SamplingSettings, chains_for, sampling_of
 
-GUIDES = 2  # chains of the one model that are the same whatever its seed: its events begin there
+GUIDES = 2  # chains that are the same whatever the seed: events begin there
 GUIDING_SEED = 0
 
 
@@ -63,9 +63,9 @@ def readable(
 ) -> CompressedFit:
     """One model: a short posterior, compressed.
 
-    Many models of few events predict alike. Which of them is found depends on where the descent
-    begins: on events that are grown on the first chains, whose generators do not depend on the
-    seed. So two seeds tell the same story.
+    Many models with few events predict alike. Where the descent begins decides which of them is
+    found. It begins with events that are grown on the guides, the first chains, whose generators
+    do not depend on the seed. So two seeds tell the same story.
     """
     sampling = sampling_of(settings, observations.n_observed)
     n_chains = int(sampling.n_chains)

@@ -27,7 +27,7 @@ class Fit:
 
     observations: Observations  # ids, scale, and the ratings in both orders
     pmf: Floats  # theta: users x events
-    codes: Codes  # psi, packed 64 events a word: items x words
+    codes: Codes  # psi, packed 64 events to a word: items x words
     error: float  # the (weighted) squared error over the observed entries
 
     estimator: ClassVar[str]  # the name of what learns such fits
@@ -75,7 +75,7 @@ class DescentFit(Fit):
     def of(
         cls, observations: Observations, descent: Descent, given: str | None = None
     ) -> DescentFit:
-        """Where a descent has come to; events are numbered by their mass, or as they were given."""
+        """The end of a descent; events are numbered by their mass, or as they were given."""
         rated = observations.by_user.rated
         mass = population_centre(descent.pmf, rated, "mean")
         if given != "pmf":
@@ -131,14 +131,14 @@ class DescentFit(Fit):
 
 @dataclass(frozen=True, eq=False)
 class CompressedFit(Fit):
-    """One probability space, which says as nearly as it can what an average says."""
+    """One probability space, which predicts nearly what an average predicts."""
 
     proved: Bits  # of items: whether the set is proved optimal, given the PMFs
     gap: Floats  # of users: the duality gap of the last solve
     loss: float  # RMS of the difference from the average's predictions, weighted by ratings
     unsure: float  # how far the average itself may be from the truth: a standard deviation
     noise: Floats  # of users: a standard deviation, in probability
-    same_bits: Floats  # of events: the part of the bits in which halves of the average agree
+    same_bits: Floats  # of events: the share of the bits on which halves of the average agree
     same_pmf: Floats  # of events: the correlation of the masses that users give it in both halves
     half_codes: Codes  # items x halves: the sets there; there are no halves of one chain
 
@@ -161,7 +161,7 @@ class CompressedFit(Fit):
 
     @property
     def effective_events(self) -> Floats:
-        """Of users: how many events of equal mass a PMF is worth, the exp of its entropy."""
+        """Of users: how many events of equal mass a PMF is worth, exp(entropy)."""
         logs = np.log(self.pmf, out=np.zeros_like(self.pmf), where=self.pmf > 0)
         return np.asarray(np.exp(-(self.pmf * logs).sum(axis=1)))
 
@@ -173,9 +173,9 @@ class CompressedFit(Fit):
 
     @property
     def expected_item(self) -> tuple[Floats, Floats]:
-        """For new items: a quadratic around the mean item, x'Gx - 2h'x, as strong as it should be.
+        """For new items: a quadratic around the mean item, x'Gx - 2h'x.
 
-        Its strength is that with which known items keep to the mean one.
+        It is as strong as known items keep to the mean one.
         """
         square = self.pmf.T @ self.pmf / len(self.pmf)
         apart = self.indicators[self.observations.by_item.rated] - self.indicator_mean
@@ -184,7 +184,7 @@ class CompressedFit(Fit):
         return G, G @ self.indicator_mean
 
     def _in_ratings(self, spread: float) -> float:
-        """The number of ratings that say as much as a spread of chances beforehand does."""
+        """A spread of chances before any rating, as a number of ratings that say as much."""
         weight = self.observations.mean_weight
         return min(weight * self.variance / max(spread, TINY), MOST_PENALTY)
 
@@ -197,7 +197,7 @@ class AverageFit(Fit):
     n_together: int  # how many draws a sample is made of
     noise: Floats  # of users: a standard deviation, in probability
     pmf_penalty: float  # for new users of a sample
-    seed: int  # of whatever is drawn after the fit
+    seed: int  # of draws after the fit
 
     @property
     def sample_events(self) -> list[slice]:

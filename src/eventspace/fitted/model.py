@@ -70,7 +70,7 @@ class FittedModel(Predictor):
         return [name for name in of_fit + derived if not name.startswith("_")]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Whatever comes from a pickle is checked."""
+        """What comes from a pickle is checked."""
         return _revived, (type(self), self.record, self.settings)
 
     @property
@@ -104,7 +104,7 @@ class FittedModel(Predictor):
     # what it takes in
 
     def transform(self, X: Any) -> Floats:
-        """The PMF of each user of a table, taken as new: one convex solve a row.
+        """The PMF of each user of a table, taken as new: one convex solve per row.
 
         The items must be the model's own. Gives rows x events, in the order of the table's rows (of
         first appearance in a long one). Nothing is kept: to add users to the model, use
@@ -227,10 +227,10 @@ class FittedModel(Predictor):
         restarts: int = 0,
         convention: Literal["model", "paper"] = "model",
     ) -> DataFrame:
-        """Rules "who likes if_item likes then_item", the most surprising first.
+        """Rules "users who like if_item also like then_item", the most surprising first.
 
-        A rule is proved by the model if the one set of events lies inside the other: it then
-        holds for every user. Another fit of the same data may prove others: ``restarts`` tells
+        The model proves a rule if one set of events lies inside the other: the rule then holds for
+        every user. Another fit of the same data may prove other rules: ``restarts`` tells
         which last. Events that carry no mass are ignored, and items that never come true, which
         imply everything, are left out.
 
@@ -243,7 +243,7 @@ class FittedModel(Predictor):
         item : id, optional
             Only the rules from this item and to it.
         top : int or None, default 100
-            So many of them, or all.
+            How many rules at most; None: all.
         sort : {"surprise", "lift", "leverage", "confidence", "support", "correlation", "stability"}
             What the rules are ordered by, the greatest first.
         min_evidence : int, default 1
@@ -254,7 +254,7 @@ class FittedModel(Predictor):
             Below 1, also *soft* rules: pairs of which the second has at least this probability
             given the first, although the set does not lie inside.
         like : float, optional
-            The least value that counts as a like, in the unit of the table; None: whatever is
+            The least value that counts as a like, in the unit of the table; None: all values
             above the mean of the training data.
         fold : bool, default True
             Leave out what follows: of the rules between two classes of equivalent items, or
@@ -280,7 +280,7 @@ class FittedModel(Predictor):
             ``like_low`` to ``like_high``, and ``base_rate`` (how many like then_item anyway).
             ``correlation`` of the training ratings beyond the means of items and users.
             Every rating counts alike, whatever its weight. ``chance``: how likely sets of these
-            sizes have so much in common blindly.
+            sizes have as much in common by chance.
             ``surprise``: -log10(chance) x correlation, if positive and drawn to zero where few
             users rated both, x stability.
         """
@@ -301,7 +301,7 @@ class FittedModel(Predictor):
         restarts: int = 0,
         convention: Literal["model", "paper"] = "model",
     ) -> Iterator[DataFrame]:
-        """All rules of :meth:`rules`, however many, as tables of some ten thousand in no order.
+        """All rules of :meth:`rules`, as tables of about ten thousand rows, in no order.
 
         Hardly more than one of these is held at a time.
         """
@@ -361,7 +361,7 @@ class FittedModel(Predictor):
         users: Any = None,
         restarts: int = 0,
     ) -> Path:
-        """Write one self-contained page on which the model is looked at, and give its path.
+        """Write one self-contained page that shows the model, and give its path.
 
         Events, the lattice of items, rules, every item, users with their predictions and the
         reasons, and the fit. It opens from disk in any browser and loads nothing.
@@ -374,7 +374,7 @@ class FittedModel(Predictor):
             Held-out observations: the rules' evidence is counted there, and predictions are
             compared with it.
         title : str, optional
-            What the page is headed with; without it, the name of the file.
+            The heading of the page; without it, the name of the file.
         tags : dict or Series, optional
             Items to tags, which then name the events, as in :meth:`events`.
         users : ids, optional

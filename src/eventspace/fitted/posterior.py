@@ -24,7 +24,7 @@ from eventspace.sampling.settings import SamplingSettings
 
 
 class FittedPosterior(FittedAverage):
-    """The mean of draws from the posterior, which chains have made."""
+    """The mean of draws from the posterior."""
 
     record: PosteriorFit
     settings: SamplingSettings
@@ -32,8 +32,8 @@ class FittedPosterior(FittedAverage):
     def transform(self, X: Any) -> Floats:
         """The PMF of each user of a table, taken as new: over the events of all samples.
 
-        Where chains are weighed, one law a group of them; else one convex solve a sample. The items
-        must be the model's own.
+        If chains are weighed, one law per group of chains; else one convex solve per sample. The
+        items must be the model's own.
         """
         fit = self.record
         if not fit.covariance.size:
@@ -52,8 +52,8 @@ class FittedPosterior(FittedAverage):
         """The model with the new users and the new items of a table, and the rest as it was.
 
         Each entry needs a new user and a known item, or a known user and a new item. A known item
-        that nobody had rated is taken as a new one. Tables of attributes hold those of the new;
-        of what is known already they are not read.
+        that nobody had rated is taken as a new one. Attributes are read for new users and items
+        only.
         """
         fit, new = self.record, news(self.record.observations, X)
         of_users, of_items = fit.attributes
@@ -93,11 +93,10 @@ class FittedPosterior(FittedAverage):
     def diagnostics(self) -> DataFrame:
         """R-hat and effective sample size of the cost and of predictions: a DataFrame.
 
-        R-hat near one says that the chains agree. Usually they do not quite: each finds events of
-        its own and stays with them, however long it runs, and the average over chains is what
-        predicts well. Where R-hat is far above one, more chains help, longer ones hardly. Of the
-        predictions of some observed entries, the median and the worst (95 %) are given, as the
-        chains draw them.
+        R-hat near one says that the chains agree. Usually they do not quite: each finds its own
+        events and keeps them, however long it runs. The average over chains predicts well. If R-hat
+        is far above one, more chains help, longer chains hardly. For the predictions of some
+        observed entries, the median and the worst (95 %) are given, as the chains draw them.
         """
         cost, watched = self.record.cost, self.record.watched
         rhat, size = split_rhat(watched), effective_size(watched)

@@ -80,7 +80,7 @@ class Predictor(ABC):
 
         ``X`` may be
 
-        - pairs: ``(users, items)``, or a DataFrame with a column of each. Gives one number a pair.
+        - pairs: ``(users, items)``, or a DataFrame with both columns. Gives one number per pair.
           One user may stand with many items, and the other way round;
         - None: every user and item of the model. Gives users x items;
         - an array or a wide DataFrame with the model's items as columns: each row is taken as a

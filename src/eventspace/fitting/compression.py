@@ -1,11 +1,11 @@
-"""An average compressed: one model of few events that says, as nearly as it can, what many say.
+"""An average compressed: one model with few events that predicts nearly what many models predict.
 
-The table of an average's predictions is never held: a product of low rank stands for it. Its cells
-are weighted by how often their users and items are met. Such weights factor, so all items share one
-quadratic, and all users another.
+The table of an average's predictions is never held: a product of low rank stands for it. A cell's
+weight grows with the ratings of its user and of its item. Such weights factor, so all items share
+one quadratic, and all users another.
 
-Events are added one by one, along the direction in which most is left unsaid, and the descent goes
-on in between. That ends lower than descents from random PMFs, with fewer events for each user, and
+Events are added one by one, along the direction in which most is left unsaid. After each, the
+descent goes on. That ends lower than descents from random PMFs, with fewer events per user, and
 depends on nothing but the table. Among models that predict alike, clear ones are preferred: the
 cost of a user's PMF falls with its sum of squares. Bits that hardly matter stay as they were in the
 model that the descent began with, so that two descents from one beginning end alike.
@@ -14,12 +14,12 @@ model that the descent began with, so that two descents from one beginning end a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from eventspace._base.codes import pack, unpack
+from eventspace._base.codes import WORD, pack, unpack
 from eventspace._base.types import Bits, Codes, Floats
 from eventspace.engines.protocol import Engine, Product
 from eventspace.fitting.half_steps import Pmfs, PmfStep
@@ -31,6 +31,7 @@ CLEAR = 0.08  # what a unit of a PMF's sum of squares is worth, in variances of 
 KEPT = 1.4e-3  # what each bit is worth that stays as it was, in the same unit
 AFTER_EACH, AT_THE_END = 3, 80  # iterations, at most
 TOL = 1e-4  # an iteration that lowers the cost by a smaller part of it is the last
+MORE, TRIED = 2, 128  # events that are grown beyond those wanted, users on whom one is left out
 EXACT_STEPS = 5  # at most, until no set changes
 ROUNDING = 1e-12  # of the energy: less than this is nothing
 NO_SIDE = 1e-9  # of the largest part of a direction: below it the sign is that of rounding
@@ -134,12 +135,17 @@ class Compression:
         begun: tuple[Floats, Codes] | None = None,
         update: Callable[[int, str], None] = lambda done, note: None,
     ) -> tuple[Floats, Codes]:
-        """PMFs and sets of ``n_events`` events, which come one by one; ``update`` is told."""
+        """PMFs and sets of ``n_events`` events, which come one by one; ``update`` is told.
+
+        A few more come than are wanted, and those that matter least go again: what was needed at
+        first, such as an event in which all items come true, may be superseded.
+        """
         pmf, codes = begun or self._begun(n_events)
-        for n in range(pmf.shape[1] + 1, n_events + 1):
-            pmf, codes = self._with_another(pmf, codes)
-            pmf, codes = self.settled(pmf, codes, AFTER_EACH)
-            update(n, "")
+        for n in range(pmf.shape[1] + 1, min(n_events + MORE, WORD) + 1):
+            pmf, codes = self.settled(*self._with_another(pmf, codes), AFTER_EACH)
+            update(min(n, n_events), "")
+        while pmf.shape[1] > n_events:
+            pmf, codes = self.settled(*self._without_one(pmf, codes), AFTER_EACH)
         return pmf, codes
 
     def _begun(self, n_events: int) -> tuple[Floats, Codes]:
@@ -151,7 +157,7 @@ class Compression:
         return self.settled(pmf, pack(bits)[:, 0], AFTER_EACH)
 
     def _with_another(self, pmf: Floats, codes: Codes) -> tuple[Floats, Codes]:
-        """One event more: the items on the one side of what is left unsaid, or on the other.
+        """One more event: the items on one side of what is left unsaid, or on the other.
 
         Items of which nothing is unsaid are in it if they come true more often than not.
         """
@@ -171,8 +177,27 @@ class Compression:
         best = int(np.argmin([self._cost(solved) for solved in found]))
         return found[best].pmf, sides[best]
 
+    def _without_one(self, pmf: Floats, codes: Codes) -> tuple[Floats, Codes]:
+        """One event less: the one whose mass others take over at the least cost, on some users."""
+        n = pmf.shape[1]
+        bits = unpack(codes[:, None], n)
+        some = slice(None, None, -(-len(pmf) // TRIED))
+        by_user, by_item = self.target
+        users = by_user._replace(left=by_user.left[some], energy=by_user.energy[some])
+        items = by_item._replace(right=by_item.right[some], weight=by_item.weight[some])
+        tried = replace(self, target=Target(users, items))
+
+        def without(event: int, rows: Floats) -> tuple[Floats, Codes]:
+            rest = np.delete(rows, event, axis=1) + ROUNDING
+            rest /= rest.sum(axis=1, keepdims=True)
+            return rest, pack(np.delete(bits, event, axis=1))[:, 0]
+
+        costs = [tried._cost(tried._pmfs(*without(event, pmf[some]))) for event in range(n)]
+        left = without(int(np.argmin(costs)), pmf)
+        return self._pmfs(*left).pmf, left[1]
+
     def settled(self, pmf: Floats, codes: Codes, n_iter: int = AT_THE_END) -> tuple[Floats, Codes]:
-        """Sets and PMFs in turn, from here, until the cost stands still."""
+        """Improve sets and PMFs in turn, from here, until the cost no longer falls."""
         before = np.inf
         for _ in range(n_iter):
             codes, _ = self._sets(FLIPS, pmf, codes)
@@ -184,7 +209,7 @@ class Compression:
         return pmf, codes
 
     def proved(self, pmf: Floats, codes: Codes) -> Compressed:
-        """The end: optimal sets, proved so, and PMFs to a small gap, until no set changes."""
+        """Proved optimal sets, and PMFs to a small gap, until no set changes."""
         for _ in range(EXACT_STEPS):
             found, proved = self._sets(SOLVER, pmf, codes)
             solved = self._pmfs(pmf, found, Pairwise())

@@ -1,4 +1,4 @@
-"""What may be asked of a model beforehand: one set for all items, or one side of it given.
+"""Constraints on a model: one set for all items, or one side given.
 
 A half-step of the descent then becomes a smaller problem, or none at all.
 """
@@ -49,13 +49,13 @@ class GivenIndicators:
     penalty: float
 
     def __call__(self, by_item: Any, pmf: Floats, codes: NDArray[Any], seeds: Seeds) -> Indicators:
-        """Those that there are; with nothing to choose from they are the best."""
+        """The given ones: there is nothing to choose from."""
         return Indicators(codes, np.full(len(codes), np.nan), np.ones(len(codes), dtype=np.bool_))
 
 
 @dataclass(frozen=True)
 class GivenPmfs:
-    """The pmf step over one PMF a user, the given one: only indicators are learnt."""
+    """PMFs that stay as they are: only indicators are learnt."""
 
     guarantee: ClassVar[str] = "exact"
 
@@ -132,7 +132,7 @@ def read_given(observations: Observations, pmf: Any, indicators: Any, n_events: 
 
 
 def as_rows(data: Any, ids: Ids) -> Any:
-    """The table; its numbers alone where it has a row an id and no labels of its own."""
+    """The table; only its numbers if it has one row per id and no labels of its own."""
     if hasattr(data, "toarray"):  # sparse
         return data.toarray()
     plain = is_a(data, "pandas.DataFrame") and list(data.index) == list(range(len(ids)))

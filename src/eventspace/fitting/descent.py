@@ -1,4 +1,4 @@
-"""Algorithm 1: indicators and PMFs in turn, from random PMFs, until the cost stands still.
+"""Algorithm 1: indicators and PMFs in turn, from random PMFs, until the cost no longer falls.
 
 The cost is
 

@@ -58,7 +58,7 @@ def held_out(seen: Observations, part: float, random: np.random.RandomState) -> 
 
 
 def spared(held: Bits, users: Positions, items: Positions) -> Bits:
-    """Of what is to be held out, give one entry back to each user and item with none left."""
+    """Give one held-out entry back to each user and item that would have none left."""
     held = held.copy()
     for ids in (users, items):
         left = np.bincount(ids[~held], minlength=int(ids.max(initial=-1)) + 1)

@@ -57,7 +57,7 @@ def _starts(
     start: Descent | None,
     rng: np.random.Generator,
 ) -> tuple[Iterable[Descent], int]:
-    """Where to begin, and how often; random PMFs are drawn when they are needed."""
+    """The starts; random PMFs are drawn when they are needed."""
     if given.side is not None:
         return [given_start(observations, given, settings.n_events)], 1
     if start is not None:

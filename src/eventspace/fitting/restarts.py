@@ -66,7 +66,7 @@ class Trial(NamedTuple):
 
 @dataclass
 class Restarts:
-    """Models with so many events, fitted with so many iterations at each penalty of a path."""
+    """Models of ``n_events``, fitted with ``n_iter`` iterations at each penalty of a path."""
 
     n_events: int
     n_iter: int
@@ -76,7 +76,7 @@ class Restarts:
     def fitted(
         self, observations: Observations, trial: Trial, seed: int, n_models: int
     ) -> list[tuple[Floats, Bits]]:
-        """The PMFs and indicators of so many models, each down the path to the penalty."""
+        """The PMFs and indicators of n models, each down the path to the penalty."""
         starts, one = self._starts(observations, seed, n_models), self.engine.with_threads(1)
         for penalty in path_to(trial.pmf_penalty):
             steps = HalfSteps.on(one, SOLVER, Pairwise(), trial.indicator_penalty, penalty)
@@ -86,8 +86,8 @@ class Restarts:
     def best(self, fold: Fold, penalty: float | None, sizes: list[float], seed: int) -> Trial:
         """The penalties with which a few models predict what is held out best.
 
-        Each path of pmf penalties is gone down until they predict worse than one step before, or
-        to the end where it leads to a given ``penalty``.
+        Each path of pmf penalties is followed until the models predict worse than one step before,
+        or to its end if it leads to a given ``penalty``.
         """
         path = list(PENALTIES) if penalty is None else path_to(penalty)
         tried = []

@@ -3,9 +3,10 @@
 A label begins with the breadth of the event: how much comes true in it. If that is nearly
 everything or nearly nothing, the event is a leaning and not a taste, and this is its whole name.
 
-All good films come true in most events, so that sets alone say little. What separates an event is
+All good films come true in most events, so sets alone say little. An event differs from others in
 how the ratings of an item rise with the mass that its raters give to the event, beyond what the
-means of items and users explain: the t-statistic of that slope, kept where the set agrees.
+means of items and users explain. The measure is the t-statistic of that slope, kept where the set
+agrees.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from eventspace.data.frames import DataFrame, data_frame
 from eventspace.logic.space import SHRINKAGE, Space
 
 LABELS = 2, 1  # how many likes and dislikes make a label
-LEANING = 0.05  # an event is a leaning if so little comes true in it, or so little does not
+LEANING = 0.05  # an event is a leaning if less than this comes true in it, or does not
 SIGNIFICANT = 1.0  # the least t-statistic that is worth a word
 
 

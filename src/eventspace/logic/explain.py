@@ -37,7 +37,7 @@ class Explanation:
 
     @classmethod
     def of(cls, named: EventLabels, user: Hashable, item: Hashable) -> Explanation:
-        """That of a user and an item by their ids."""
+        """The explanation for a user and an item, by their ids."""
         return cls(named, named.space.user(user), named.space.item(item))
 
     @property

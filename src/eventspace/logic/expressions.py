@@ -88,7 +88,7 @@ def event_of(space: Space, text: str, others: Mapping[str, int] | None = None) -
 
 
 def _hint(name: str, known: Container[str]) -> str:
-    """What someone may have meant who wrote a name that is none."""
+    """The items that a misspelt name may mean."""
     if re.search(r"\b(and|or|not)\b|!", name):
         return ' For "and", "or", "not" write & | ~.'
     if re.search("[<>=]", name):

@@ -69,7 +69,7 @@ def influence(classes: Classes) -> NDArray[np.float64]:
 def below(classes: Classes) -> Positions:
     """How many items lie inside each class, its own among them.
 
-    By a table in D 2^D / 2 additions, or by pairs of classes: whichever promise to be quicker.
+    By a table in D 2^D / 2 additions, or by pairs of classes: the quicker by estimate.
     Sixteen pairs, compared several at a time, take as long as an addition.
     """
     n_events = classes.bits.shape[1]
@@ -82,7 +82,7 @@ def covers(classes: Classes) -> tuple[Positions, Positions]:
     """The Hasse diagram (lower, upper): the pairs of classes with no third one in between, sorted.
 
     By walks through the lattice of sets, of at most a 2^a / 2 steps from a class that lacks a
-    events, or by pairs of classes: whichever promise to be quicker. A step takes as long as two
+    events, or by pairs of classes: the quicker by estimate. A step takes as long as two
     pairs.
     """
     n_events = classes.bits.shape[1]

@@ -1,4 +1,4 @@
-"""The order of the items: whoever likes one whose set lies inside another's likes that one, too."""
+"""The order of the items: if one set lies inside another, the first item implies the second."""
 
 from __future__ import annotations
 

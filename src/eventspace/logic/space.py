@@ -20,7 +20,7 @@ from eventspace.data.ids import Ids
 from eventspace.data.observations import Observations
 
 NO_MASS = 1e-12  # an event that nobody gives more mass than this never occurs
-SHRINKAGE = 20  # what few ratings say is drawn to zero as by this many that say nothing
+SHRINKAGE = 20  # ratings that say nothing, which draw to zero what few ratings say
 _SEARCHED = 10_000  # ids among which a misspelt one is looked for
 
 

@@ -40,9 +40,9 @@ class Kept(NamedTuple):
 
 
 def keep(chains: list[Draws], observations: Observations, sampler: Sampler, *, weigh: bool) -> Kept:
-    """The draws of all chains; of those that are weighed, samples share their PMFs."""
+    """The draws of all chains; if chains are weighed, samples of a group share their PMFs."""
     bits = [[unpack(drawn[:, None], sampler.n_events) for drawn in c.codes] for c in chains]
-    weigh &= len(bits[0]) > 1  # of one draw nobody knows how sure its bits are
+    weigh &= len(bits[0]) > 1  # one draw does not say how sure its bits are
     n_together = together(len(chains), sampler.n_events, observations.by_user) if weigh else 1
     if n_together == 1:
         return Kept(

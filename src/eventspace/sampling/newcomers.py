@@ -35,7 +35,7 @@ SWEEPS = 40  # over the new users, then over the new items
 START_SOLVER = Pairwise()  # new users begin near the most likely PMF
 LEAST_VARIANCE = 1e-9  # of an event's mass beforehand
 
-Group = tuple[Weighed, Floats]  # new users over its events, and what is expected of new items
+Group = tuple[Weighed, Floats]  # new users over its events, and the prior of new items
 
 
 @dataclass
@@ -95,7 +95,7 @@ class Newcomers:
         )
         chain.known_users[new.n_users :] = False
         chain.known_items[new.items] = False
-        # what a new item is like is not known yet: like the mean, it speaks for no event
+        # nothing is known of a new item yet: like the mean, it speaks for no event
         chain.indicators[new.items] = chain.indicators[chain.known_items].mean(axis=0)
         chain.precision[: new.n_users] = self.precision
         typical = NoisePrior.around(chain.precision[chain.known_users])

@@ -1,4 +1,4 @@
-"""Several chains at a time, each from a descent of its own."""
+"""Several chains at a time, each from its own descent."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from eventspace.sampling.priors import Beforehand, Laws, Priors
 from eventspace.sampling.priors.pmfs import regressed_centres
 from eventspace.sampling.settings import SamplingSettings
 
-START_PENALTIES = (30.0, 10.0, 3.0)  # down which the descents go that chains start from
-START_ITERATIONS = 1  # at each of them: chains that start far down stay where they are
+START_PENALTIES = (30.0, 10.0, 3.0)  # of the descents before chains, one after the other
+START_ITERATIONS = 1  # at each penalty: chains that start far down stay there
 START_SOLVER = Local(1)
 WATCHED = 200  # observed entries whose predictions the diagnostics follow
 
@@ -59,7 +59,7 @@ class Sampler:
 
     @classmethod
     def of(cls, settings: SamplingSettings, of_users: Attributes, of_items: Attributes) -> Sampler:
-        """The one that these settings ask for."""
+        """The sampler for these settings."""
         attributes = of_users.standard(), of_items.standard()
         fixed = None if settings.concentration == "auto" else float(settings.concentration)
         beforehand = Beforehand(fixed, bool(settings.informed), *attributes)

@@ -15,12 +15,14 @@ from eventspace.fitting.settings import checked_threads
 
 FEW_CHAINS, MANY_CHAINS = 8, 24
 FEW_ENTRIES = 2000  # below it many chains cost little
+SWEEPS, MANY_SWEEPS = 20, 60  # to warm up, and again to draw, for the one model
+SMALL = 10_000  # entries: below it many sweeps cost little
 CHAINS_OF_MODEL, KEPT = 6, 16  # chains of the one model, and the draws kept of each
 
 
 @dataclass(eq=False, repr=False)
 class SamplingSettings:
-    """How chains are run; :class:`eventspace.KolmogorovPosterior` says what each of these means."""
+    """How chains are run; :class:`eventspace.KolmogorovPosterior` explains the parameters."""
 
     n_events: int = 24
     _: KW_ONLY
@@ -38,13 +40,13 @@ class SamplingSettings:
 
 @dataclass(eq=False, repr=False)
 class ModelSettings:
-    """How the one model is learnt; :class:`eventspace.KolmogorovModel` says what these mean."""
+    """How the one model is learnt; :class:`eventspace.KolmogorovModel` explains the parameters."""
 
     n_events: int | str = 16
     _: KW_ONLY
     n_chains: int | str = "auto"
-    n_warmup: int = 20
-    n_draws: int = 20
+    n_warmup: int | str = "auto"
+    n_draws: int | str = "auto"
     n_jobs: int | None = -1
     random_state: Any = None
     verbose: bool | None = None
@@ -61,10 +63,13 @@ def sampling_of(settings: ModelSettings, n_observed: int) -> SamplingSettings:
     """The chains that the one model is made of, on a table of this size."""
     few = CHAINS_OF_MODEL if n_observed >= FEW_ENTRIES else MANY_CHAINS
     n_chains: Any = few if settings.n_chains == "auto" else settings.n_chains
+    n_sweeps = SWEEPS if n_observed >= SMALL else MANY_SWEEPS
+    n_warmup: Any = n_sweeps if settings.n_warmup == "auto" else settings.n_warmup
+    n_draws: Any = n_sweeps if settings.n_draws == "auto" else settings.n_draws
     return SamplingSettings(
         n_chains=n_chains,
-        n_warmup=settings.n_warmup,
-        n_draws=settings.n_draws,
+        n_warmup=n_warmup,
+        n_draws=n_draws,
         n_samples=min(KEPT * n_chains, MOST_SAMPLES) if is_whole(n_chains) else KEPT,
         n_jobs=settings.n_jobs,
         random_state=settings.random_state,

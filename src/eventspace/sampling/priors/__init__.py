@@ -68,7 +68,7 @@ class Priors(NamedTuple):
 
     @classmethod
     def of(cls, beforehand: Beforehand, seen: Observations, n_events: int) -> Priors:
-        """Those of a chain that begins."""
+        """The priors of a chain that begins."""
         of_users, of_items = beforehand.user_features(seen), beforehand.item_features(seen)
         n_features = of_items(np.zeros((seen.n_users, n_events))).shape[1]
         given = beforehand.concentration
@@ -89,6 +89,6 @@ class Priors(NamedTuple):
 
     @property
     def laws(self) -> Laws:
-        """Those of the last sweep."""
+        """The numbers of the last sweep."""
         of_users, of_items = self.pmfs.inclinations, self.bits.inclinations
         return Laws(self.pmfs.concentration, of_users.variance, of_items.variance)

@@ -1,4 +1,4 @@
-"""What a regression is told of an item, or of a user: who rated what, and attributes."""
+"""Features of items and users for the regressions: who rated what, and attributes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import sparse
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 
-ROUNDING = 1e-9  # what is smaller is not there
+ROUNDING = 1e-9  # smaller values count as zero
 RIDGE_OF_CONSTANT = 0.1
 
 # features of all items, given the PMFs, or of all users, given the bits

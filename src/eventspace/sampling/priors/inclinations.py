@@ -1,4 +1,4 @@
-"""What an item, or a user, is inclined to: one number each, whatever the event.
+"""Inclinations: one number for each item, or user, the same for all events.
 
 An item's inclination is added to the log-odds of all its bits. A user's inclination shifts the
 centre of the PMF towards the events in which much comes true.
@@ -30,7 +30,7 @@ class Inclinations:
 
     @classmethod
     def none(cls, n: int, n_events: int, variance: float = VARIANCE) -> Inclinations:
-        """Nobody inclined to anything yet; the more events, the less each is left open."""
+        """All zero; the more events, the less each is left open."""
         return cls(np.zeros(n), 3.0 / np.sqrt(4.0 + n_events), variance)
 
     def draw(self, log_likelihood: Callable[[Floats], Floats], rng: np.random.Generator) -> None:
