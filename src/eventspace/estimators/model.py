@@ -73,8 +73,6 @@ class KolmogorovModel(ModelSettings, Estimator):
         Each user's noise: a standard deviation, in probability.
     same_bits_, same_pmf_ : arrays of events
         How far halves of the chains find the same events; see :meth:`diagnostics`.
-    pmf_penalty_ : float
-        How strongly new users are drawn to the mean PMF, in ratings.
     """
 
     fitted_: CompressedModel

@@ -13,6 +13,7 @@ from eventspace._base.codes import pack, unpack
 from eventspace._base.progress import bar
 from eventspace._base.threads import one_blas_thread
 from eventspace._base.types import Codes, Floats, Positions
+from eventspace.data.entries import Entries
 from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.frames import DataFrame, data_frame
 from eventspace.data.newcomers import news
@@ -21,7 +22,6 @@ from eventspace.fitted.fit import CompressedFit
 from eventspace.fitted.model import FittedModel
 from eventspace.fitted.summary import Summary, summary_of_compressed
 from eventspace.fitting.compression import SOLVER, Compression, Part, Target
-from eventspace.fitting.half_steps import PmfStep, new_pmfs
 from eventspace.fitting.settings import checked_engine
 from eventspace.pmf import Pairwise
 from eventspace.sampling.settings import ModelSettings
@@ -154,6 +154,20 @@ class SolveNewIndicators:
         _, proved[:] = SOLVER(S, v, energy, codes, seeds)
 
 
+@dataclass(frozen=True)
+class SolveNewPmfs:
+    """PMFs of new users, drawn to what is expected of a user: x'Gx - 2h'x is added."""
+
+    G: Floats
+    h: Floats
+
+    def __call__(self, Q: Floats, r: Floats, energy: Floats, pmf: Any, gap: Any) -> None:
+        """Write the optimal PMFs, and their gaps."""
+        Q += self.G
+        r += self.h
+        _, gap[:] = Pairwise()(Q, r, pmf)
+
+
 class CompressedModel(FittedModel):
     """A model with few events that was compressed from an average."""
 
@@ -167,11 +181,18 @@ class CompressedModel(FittedModel):
         first appearance in a long one). Nothing is kept: to add users to the model, use
         :meth:`fold_in`.
         """
-        by_user = self.aligned(X).by_user
-        return new_pmfs(self._pmf_step(), by_user, self.record.codes[:, 0], self.pmf_mean).pmf
+        return self._new_pmfs(self.aligned(X).by_user)[0]
 
-    def _pmf_step(self) -> PmfStep:
-        return PmfStep(checked_engine(self.settings), Pairwise(), self.record.pmf_penalty)
+    def _new_pmfs(self, by_user: Entries) -> tuple[Floats, Floats]:
+        """PMFs of new users, and their gaps; without ratings, the population's."""
+        fit = self.record
+        n = len(by_user.ptr) - 1
+        pmf, gap = np.tile(fit.pmf_mean, (n, 1)), np.zeros(n)
+        step = SolveNewPmfs(*fit.expected_user)
+        bits = fit.indicators.astype(np.float64)
+        checked_engine(self.settings).run(step, by_user, bits, pmf, gap)
+        pmf[by_user.sizes == 0] = fit.pmf_mean
+        return pmf, gap
 
     def fold_in(self, X: Any) -> Self:
         """The model with the new users and the new items of a table, and the rest as it was.
@@ -182,8 +203,8 @@ class CompressedModel(FittedModel):
         """
         fit, new = self.record, news(self.record.observations, X)
         by_user = new.entries.by_user.rows(new.n_users)
-        users = new_pmfs(self._pmf_step(), by_user, fit.codes[:, 0], fit.pmf_mean)
-        pmf = np.vstack([fit.pmf, users.pmf])
+        new_pmf, gap = self._new_pmfs(by_user)
+        pmf = np.vstack([fit.pmf, new_pmf])
         n_more = new.merged.n_items - len(fit.codes)
         codes = np.append(fit.codes[:, 0], np.zeros(n_more, dtype=np.uint64))
         proved = np.append(fit.proved, np.zeros(n_more, dtype=np.bool_))
@@ -204,8 +225,8 @@ class CompressedModel(FittedModel):
             codes=codes[:, None],
             error=squared_error(new.merged, pmf, unpack(codes[:, None], fit.n_events)),
             proved=proved,
-            gap=np.append(fit.gap, users.gap),
-            noise=np.append(fit.noise, np.full(len(users.pmf), typical)),
+            gap=np.append(fit.gap, gap),
+            noise=np.append(fit.noise, np.full(len(gap), typical)),
             half_codes=_with_new(fit.half_codes, codes, new.items),
         )
         return type(self)(folded, self.settings)

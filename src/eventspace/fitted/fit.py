@@ -18,7 +18,8 @@ from eventspace.data.observations import Observations
 from eventspace.fitting.compression import Part
 from eventspace.fitting.descent import Descent, population_centre
 
-TINY, MOST_PENALTY = 1e-9, 1e9  # of a spread, and of what follows from it
+TINY = 1e-9  # a variance that is next to nothing
+MORE = 0.1  # of the mean variance of masses is added, for what the known users do not show
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,10 +167,16 @@ class CompressedFit(Fit):
         return np.asarray(np.exp(-(self.pmf * logs).sum(axis=1)))
 
     @property
-    def pmf_penalty(self) -> float:
-        """For new users: how strongly they are drawn to the mean PMF."""
-        spread = float(self.pmf[self.observations.by_user.rated].var(axis=0).mean())
-        return self._in_ratings(spread)
+    def expected_user(self) -> tuple[Floats, Floats]:
+        """For new users: a quadratic around the mean PMF, x'Gx - 2h'x, as strong as it should be.
+
+        It is that of a normal law with the covariance of the known PMFs, and a little more.
+        """
+        covariance = np.atleast_2d(np.cov(self.pmf[self.observations.by_user.rated].T, bias=True))
+        more = MORE * float(np.trace(covariance)) / self.n_events + TINY
+        inverse = np.linalg.inv(covariance + more * np.eye(self.n_events))
+        G = np.asarray(self._weighed_noise * inverse, dtype=np.float64)
+        return G, G @ self.pmf_mean
 
     @property
     def expected_item(self) -> tuple[Floats, Floats]:
@@ -180,13 +187,13 @@ class CompressedFit(Fit):
         square = self.pmf.T @ self.pmf / len(self.pmf)
         apart = self.indicators[self.observations.by_item.rated] - self.indicator_mean
         spread = float(np.einsum("id,de,ie->i", apart, square, apart).mean())
-        G = self._in_ratings(spread) * square
+        G = self._weighed_noise / max(spread, TINY) * square
         return G, G @ self.indicator_mean
 
-    def _in_ratings(self, spread: float) -> float:
-        """A spread of chances before any rating, as a number of ratings that say as much."""
-        weight = self.observations.mean_weight
-        return min(weight * self.variance / max(spread, TINY), MOST_PENALTY)
+    @property
+    def _weighed_noise(self) -> float:
+        """The variance of an observation, in the unit of the weights."""
+        return self.observations.mean_weight * self.variance
 
 
 @dataclass(frozen=True, eq=False)
