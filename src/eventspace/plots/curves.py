@@ -58,19 +58,19 @@ def reading_cost(
     ``average`` is a fitted posterior or ensemble, and its own RMSE is the line below. On the table
     ``X`` of held-out ratings the RMSE is counted; without one it is the one that is expected.
     """
-    check_is_fitted(average)
-    if not hasattr(average, "to_model"):
+    fitted = getattr(average, "fitted_", average)  # a file holds no estimator
+    if not hasattr(fitted, "to_model"):
         raise UserTypeError(
             f"A {type(average).__name__} is one model already: this picture is of an average, such "
             "as a KolmogorovPosterior."
         )
-    models = [average.to_model(n) for n in n_events]
-    lo, hi = average.observations_.scale
+    models = [fitted.to_model(n) for n in n_events]
+    lo, hi = fitted.observations.scale
     if X is None:
-        errors = [model.expected_rmse_ * (hi - lo) for model in models]
-        least, what = models[-1].fitted_.record.average_rmse * (hi - lo), "expected RMSE"
+        errors = [model.expected_rmse * (hi - lo) for model in models]
+        least, what = models[-1].average_rmse * (hi - lo), "expected RMSE"
     else:
-        errors, least = [_rmse_on(X, model) for model in models], _rmse_on(X, average)
+        errors, least = [_rmse_on(X, model) for model in models], _rmse_on(X, fitted)
         what = "RMSE on held-out ratings"
     ax = axes_of(ax)
     ax.plot(n_events, errors, marker="o", color=COLOURS[0], label="one model")
@@ -79,18 +79,19 @@ def reading_cost(
             f"{error:.3f}", (n, error), (0, 7), textcoords="offset points", fontsize="x-small"
         )
     ax.axhline(least, color=QUIET, linestyle="--", label=f"the average: {least:.3f}")
-    ax.set(xlabel="events", ylabel=f"{what}, {lo:g} to {hi:g}", xticks=list(n_events))
+    ax.set(xlabel="events", ylabel=f"{what}, on the scale from {lo:g} to {hi:g}", xticks=list(n_events))
+    ax.margins(x=0.08)
     ax.legend(frameon=False, fontsize="small")
     return ax
 
 
 def _rmse_on(X: Any, model: Any) -> float:
     """Of predictions for the entries of a table; the population stands in for unknown ids."""
-    table, known = Observations.of(X), model.observations_
+    table, known = Observations.of(X), model.observations
     u, i, p = table.coo()
     users = known.user_ids.positions(table.user_ids.values)[u]
     items = known.item_ids.positions(table.item_ids.values)[i]
-    predicted = known.from_unit(model.fitted_.predict_positions(users, items))
+    predicted = known.from_unit(model.predict_positions(users, items))
     return rmse(table.from_unit(p), predicted)
 
 

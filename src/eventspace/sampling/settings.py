@@ -54,8 +54,10 @@ class ModelSettings:
 
 def check_model_settings(settings: ModelSettings) -> None:
     """Refuse a bad setting of the one model."""
-    if settings.n_events != "auto":
-        check_whole("n_events", settings.n_events, 1, WORD)
+    n_events: Any = settings.n_events
+    if n_events != "auto" and not (is_whole(n_events) and 1 <= n_events <= WORD):
+        allowed = f"'auto' or a whole number from 1 to {WORD}"
+        raise UserError(f"must be {allowed}.", parameter="n_events", value=n_events)
     check_settings(sampling_of(settings, FEW_ENTRIES))
 
 
