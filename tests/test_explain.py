@@ -109,7 +109,7 @@ def test_the_rules_of_an_explanation_bound_the_prediction(ratings) -> None:
                 assert float(row.probability) >= why.probability - 1e-9
             value: Any = row.value
             against = row.kind in ("equivalent", "implied") and value < middle
-            favours = row.kind in ("equivalent", "implies") and value >= middle
+            favours = row.kind in ("equivalent", "implies") and value > middle
             assert row.speaks == ("for" if favours else "against" if against else "")
             cited = f"(u2 gave it {value:.3g})" in str(why)
             assert cited or not row.speaks or len(why.rules) > 3
@@ -121,7 +121,7 @@ CITED = re.compile(r"  (.*) \(u\d+ gave it (.*)\)")
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_line_cites_a_rating_on_the_wrong_side_of_the_middle(seed) -> None:
-    """Of every pair: what speaks for it is rated at or above the middle, against it below."""
+    """Of every pair: what speaks for it is rated above the middle, against it below."""
     model, _, _, table = random_model(seed)
     middle = sum(model.observations_.scale) / 2
     cited = {"For": 0, "Against": 0}
@@ -136,7 +136,7 @@ def test_no_line_cites_a_rating_on_the_wrong_side_of_the_middle(seed) -> None:
                 if not found:
                     continue
                 assert side in cited
-                assert (float(found[2]) >= middle) == (side == "For")
+                assert (float(found[2]) > middle) == (side == "For") and float(found[2]) != middle
                 assert ("implies it: at least" in line) <= (side == "For")
                 assert ("it implies " in line and "at most" in line) <= (side == "Against")
                 cited[side] += 1
@@ -201,7 +201,7 @@ def test_tags_of_any_form_are_read() -> None:
 def test_users_that_are_numbers_and_chances_read_well() -> None:
     model = KolmogorovDescent(2, random_state=0).fit(np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]))
     text = str(model.explain(1, 0))
-    assert text.startswith("user 1 and 0: ")
+    assert text.startswith("user 1 and item 0: ")
     assert "on the scale" not in text
     assert "; user 1 gave it 0.2." in text
 

@@ -31,7 +31,11 @@ def whole_or_auto(least: int, most: int) -> Callable[[str], int | str]:
     number = whole(least, most)
 
     def parse(text: str) -> int | str:
-        return text if text == "auto" else number(text)
+        if text == "auto":
+            return text
+        if not str(text).lstrip("-").isdigit():
+            raise typer.BadParameter(f"{text!r} is neither auto nor a whole number.")
+        return number(text)
 
     return parse
 

@@ -82,8 +82,10 @@ NUMBERS = {
     "converged": Number(bool),
     "interrupted": Number(bool),
     "n_iter": Number(int, 0),
-    "loss": Number(float, 0.0),
-    "unsure": Number(float, 0.0),
+    "loss": Number(float, 0.0, 1e6),
+    "unsure": Number(float, 0.0, 1e6),
+    "n_learnt_users": Number(int, 1),
+    "n_learnt_items": Number(int, 1),
     "given": Number(str, none=True, words=("pmf", "indicators")),
     "n_samples": Number(int, 1, MOST_SAMPLES),
     "n_together": Number(int, 1, MOST_SAMPLES),
@@ -214,10 +216,21 @@ def check_fit(
         raise InvariantError(f"row {row} of pmf is no distribution")
     if n_events % WORD and (arrays["codes"][:, -1] >> np.uint64(n_events % WORD)).any():
         raise InvariantError(f"codes have events beyond the {n_events:,} that there are")
+    if "half_codes" in arrays:
+        _check_halves(arrays["half_codes"], n_events)
+        if numbers["n_learnt_users"] > n_users or numbers["n_learnt_items"] > n_items:
+            raise InvariantError("more users or items were learnt from than there are")
     if "history" in arrays and not arrays["history"].size:
         raise InvariantError("history is empty")
     if "n_samples" in numbers:
         _check_samples(arrays, n_events // n_samples, n_samples, int(numbers["n_together"]))
+
+
+def _check_halves(codes: NDArray[Any], n_events: int) -> None:
+    if codes.shape[1] not in (0, 2):
+        raise InvariantError(f"half_codes has {codes.shape[1]:,} columns, not two or none")
+    if n_events < WORD and (codes >> np.uint64(n_events)).any():
+        raise InvariantError(f"half_codes have events beyond the {n_events:,} that there are")
 
 
 def _check_array(name: str, array: NDArray[Any], axes: dict[str, int]) -> None:

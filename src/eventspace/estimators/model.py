@@ -31,7 +31,7 @@ class KolmogorovModel(ModelSettings, Estimator):
     n_chains : int or "auto", default "auto"
         Chains of the posterior. "auto": 24 for tables of less than 2,000 entries, else 6. The first
         two, the guides, do not depend on ``random_state``: events begin there, so two seeds find
-        nearly the same events.
+        nearly the same events. Take an even number: chains are weighed in pairs.
     n_warmup, n_draws : int or "auto", default "auto"
         Sweeps of each chain that are thrown away, and those after that. "auto": 60 each for tables
         of less than 10,000 entries, else 20 each.
@@ -67,8 +67,6 @@ class KolmogorovModel(ModelSettings, Estimator):
         How many events of equal mass a user's PMF is worth: exp(entropy).
     proved_ : bool array of items
         Whether the item's set is proved optimal, given the PMFs.
-    gap_ : array of users
-        The duality gap of each user's last solve.
     noise_ : array of users
         Each user's noise: a standard deviation, in probability.
     same_bits_, same_pmf_ : arrays of events

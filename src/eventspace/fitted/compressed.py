@@ -63,7 +63,7 @@ def compressed(
         guide = to(parts[:n_guides]) if n_guides else whole
         begun = guide.grown(sizes[0], update=update)
         for size in sizes:
-            begun = guide.grown(size, begun, update)
+            begun = begun if begun[0].shape[1] == size else guide.grown(size, begun, update)
             whole = replace(whole, before=begun[1])
             found = whole.proved(*whole.settled(*begun))
             if found.loss**2 <= (ENOUGH**2 - 1) * (variance + unsure):
@@ -83,12 +83,13 @@ def compressed(
         pack(bits),
         squared_error(observations, pmf, bits),
         proved=found.proved,
-        gap=found.gap,
         loss=found.loss,
         unsure=float(np.sqrt(unsure)),
         noise=noise,
         same_bits=same_bits[order],
         same_pmf=same_pmf[order],
+        n_learnt_users=observations.n_users,
+        n_learnt_items=observations.n_items,
         half_codes=np.array(halves_codes, np.uint64).reshape(-1, len(bits)).T.copy(),
     )
 
@@ -144,6 +145,7 @@ class SolveNewIndicators:
 
     G: Floats
     h: Floats
+    constant: float  # with which the quadratic is never below zero
 
     def __call__(
         self, S: Floats, v: Floats, energy: Floats, codes: Any, proved: Any, seeds: Any
@@ -151,6 +153,7 @@ class SolveNewIndicators:
         """Write the optimal sets."""
         S += self.G
         v += self.h
+        energy += self.constant
         _, proved[:] = SOLVER(S, v, energy, codes, seeds)
 
 
@@ -161,11 +164,11 @@ class SolveNewPmfs:
     G: Floats
     h: Floats
 
-    def __call__(self, Q: Floats, r: Floats, energy: Floats, pmf: Any, gap: Any) -> None:
-        """Write the optimal PMFs, and their gaps."""
+    def __call__(self, Q: Floats, r: Floats, energy: Floats, pmf: Any) -> None:
+        """Write the optimal PMFs."""
         Q += self.G
         r += self.h
-        _, gap[:] = Pairwise()(Q, r, pmf)
+        Pairwise()(Q, r, pmf)
 
 
 class CompressedModel(FittedModel):
@@ -181,18 +184,17 @@ class CompressedModel(FittedModel):
         first appearance in a long one). Nothing is kept: to add users to the model, use
         :meth:`fold_in`.
         """
-        return self._new_pmfs(self.aligned(X).by_user)[0]
+        return self._new_pmfs(self.aligned(X).by_user)
 
-    def _new_pmfs(self, by_user: Entries) -> tuple[Floats, Floats]:
-        """PMFs of new users, and their gaps; without ratings, the population's."""
+    def _new_pmfs(self, by_user: Entries) -> Floats:
+        """PMFs of new users; without ratings, the population's."""
         fit = self.record
-        n = len(by_user.ptr) - 1
-        pmf, gap = np.tile(fit.pmf_mean, (n, 1)), np.zeros(n)
+        pmf = np.tile(fit.pmf_mean, (len(by_user.ptr) - 1, 1))
         step = SolveNewPmfs(*fit.expected_user)
         bits = fit.indicators.astype(np.float64)
-        checked_engine(self.settings).run(step, by_user, bits, pmf, gap)
+        checked_engine(self.settings).run(step, by_user, bits, pmf)
         pmf[by_user.sizes == 0] = fit.pmf_mean
-        return pmf, gap
+        return pmf
 
     def fold_in(self, X: Any) -> Self:
         """The model with the new users and the new items of a table, and the rest as it was.
@@ -203,7 +205,7 @@ class CompressedModel(FittedModel):
         """
         fit, new = self.record, news(self.record.observations, X)
         by_user = new.entries.by_user.rows(new.n_users)
-        new_pmf, gap = self._new_pmfs(by_user)
+        new_pmf = self._new_pmfs(by_user)
         pmf = np.vstack([fit.pmf, new_pmf])
         n_more = new.merged.n_items - len(fit.codes)
         codes = np.append(fit.codes[:, 0], np.zeros(n_more, dtype=np.uint64))
@@ -225,8 +227,7 @@ class CompressedModel(FittedModel):
             codes=codes[:, None],
             error=squared_error(new.merged, pmf, unpack(codes[:, None], fit.n_events)),
             proved=proved,
-            gap=np.append(fit.gap, gap),
-            noise=np.append(fit.noise, np.full(len(gap), typical)),
+            noise=np.append(fit.noise, np.full(len(new_pmf), typical)),
             half_codes=_with_new(fit.half_codes, codes, new.items),
         )
         return type(self)(folded, self.settings)

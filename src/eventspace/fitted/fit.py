@@ -135,12 +135,13 @@ class CompressedFit(Fit):
     """One probability space, which predicts nearly what an average predicts."""
 
     proved: Bits  # of items: whether the set is proved optimal, given the PMFs
-    gap: Floats  # of users: the duality gap of the last solve
     loss: float  # RMS of the difference from the average's predictions, weighted by ratings
     unsure: float  # how far the average itself may be from the truth: a standard deviation
     noise: Floats  # of users: a standard deviation, in probability
     same_bits: Floats  # of events: the share of the bits on which halves of the average agree
     same_pmf: Floats  # of events: the correlation of the masses that users give it in both halves
+    n_learnt_users: int  # those after them were folded in, and tell nothing of what is expected
+    n_learnt_items: int
     half_codes: Codes  # items x halves: the sets there; there are no halves of one chain
 
     estimator: ClassVar[str] = "KolmogorovModel"
@@ -172,23 +173,28 @@ class CompressedFit(Fit):
 
         It is that of a normal law with the covariance of the known PMFs, and a little more.
         """
-        covariance = np.atleast_2d(np.cov(self.pmf[self.observations.by_user.rated].T, bias=True))
+        pmf = self.pmf[: self.n_learnt_users][
+            self.observations.by_user.rated[: self.n_learnt_users]
+        ]
+        covariance = np.atleast_2d(np.cov(pmf.T, bias=True))
         more = MORE * float(np.trace(covariance)) / self.n_events + TINY
         inverse = np.linalg.inv(covariance + more * np.eye(self.n_events))
         G = np.asarray(self._weighed_noise * inverse, dtype=np.float64)
-        return G, G @ self.pmf_mean
+        return G, G @ pmf.mean(axis=0)
 
     @property
-    def expected_item(self) -> tuple[Floats, Floats]:
-        """For new items: a quadratic around the mean item, x'Gx - 2h'x.
+    def expected_item(self) -> tuple[Floats, Floats, float]:
+        """For new items: a quadratic around the mean item m, (x - m)'G(x - m), as G, Gm and m'Gm.
 
-        It is as strong as known items keep to the mean one.
+        Its strength is that with which known items keep to the mean one.
         """
-        square = self.pmf.T @ self.pmf / len(self.pmf)
-        apart = self.indicators[self.observations.by_item.rated] - self.indicator_mean
+        pmf, bits = self.pmf[: self.n_learnt_users], self.indicators[: self.n_learnt_items]
+        bits = bits[self.observations.by_item.rated[: self.n_learnt_items]]
+        square, mean = pmf.T @ pmf / len(pmf), bits.mean(axis=0)
+        apart = bits - mean
         spread = float(np.einsum("id,de,ie->i", apart, square, apart).mean())
         G = self._weighed_noise / max(spread, TINY) * square
-        return G, G @ self.indicator_mean
+        return G, G @ mean, float(mean @ G @ mean)
 
     @property
     def _weighed_noise(self) -> float:

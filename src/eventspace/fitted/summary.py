@@ -58,8 +58,8 @@ def summary_of_compressed(fit: CompressedFit) -> Summary:
         *_head(fit),
         f"  expected    {expected} in the original unit, on new ratings of these users and items",
         f"  compressed  predictions {fit.loss:.4f} (RMS) from those of the average",
-        f"  proved      {fit.proved[rated].sum():,} of {rated.sum():,} items optimal, PMFs to a "
-        f"gap of {_power_of_ten(float(fit.gap.max()))}",
+        f"  proved      {fit.proved[rated].sum():,} of {rated.sum():,} items optimal, given the "
+        "PMFs",
         f"  readable    {fit.effective_events.mean():.1f} events for a user, in effect",
     ]
     if np.isfinite(fit.same_bits).all():

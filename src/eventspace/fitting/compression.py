@@ -32,7 +32,7 @@ KEPT = 1.4e-3  # what each bit is worth that stays as it was, in the same unit
 AFTER_EACH, AT_THE_END = 3, 80  # iterations, at most
 TOL = 1e-4  # an iteration that lowers the cost by a smaller part of it is the last
 MORE, TRIED = 2, 128  # events that are grown beyond those wanted, users on whom one is left out
-EXACT_STEPS = 5  # at most, until no set changes
+EXACT_STEPS = 10  # at most, until no set changes
 ROUNDING = 1e-12  # of the energy: less than this is nothing
 NO_SIDE = 1e-9  # of the largest part of a direction: below it the sign is that of rounding
 FLIPS = Local(1)  # from where the sets are
@@ -96,11 +96,10 @@ def low_rank(left: Floats, right: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 class Compressed(NamedTuple):
-    """A model: PMFs and sets, how good they are proved to be, and how near to its target it is."""
+    """A model: PMFs, sets, which of these are proved optimal, and how near it is to its target."""
 
     pmf: Floats
     codes: Codes
-    gap: Floats  # of users: to first order, no other PMF costs less by more than this
     proved: Bits  # of items: whether the set is optimal
     loss: float  # the weighted root mean square of what it lacks
 
@@ -117,6 +116,7 @@ class SolveSets:
     ) -> None:
         """Improve the codes; ``was`` is 1 and -1 for bits that were and were not set, 0 if open."""
         v += 0.5 * self.worth * was
+        energy += self.worth * (was > 0).sum(axis=1)  # a constant, without which a cost is below 0
         _, proved[:] = self.solver(S, v, energy, codes, seeds)
 
 
@@ -209,14 +209,17 @@ class Compression:
         return pmf, codes
 
     def proved(self, pmf: Floats, codes: Codes) -> Compressed:
-        """Proved optimal sets, and PMFs to a small gap, until no set changes."""
+        """Optimal sets, proved so, and PMFs in turn until no set changes; sets come last."""
         for _ in range(EXACT_STEPS):
-            found, proved = self._sets(SOLVER, pmf, codes)
-            solved = self._pmfs(pmf, found, Pairwise())
-            pmf, same, codes = solved.pmf, np.array_equal(found, codes), found
-            if same:
+            before = codes
+            codes, proved = self._sets(SOLVER, pmf, codes)
+            if np.array_equal(codes, before):
                 break
-        return Compressed(pmf, codes, solved.gap, proved, self._loss(solved))
+            solved = self._pmfs(pmf, codes, Pairwise())
+            pmf = solved.pmf
+        else:
+            codes, proved = self._sets(SOLVER, pmf, codes)
+        return Compressed(pmf, codes, proved, self._loss(pmf, codes))
 
     def _sets(self, solver: Exact | Local, pmf: Floats, codes: Codes) -> tuple[Codes, Bits]:
         """Better sets, and whether they are proved optimal."""
@@ -237,9 +240,17 @@ class Compression:
         squares = np.square(solved.pmf).sum(axis=1)
         return float(self.target.by_item.weight @ (solved.error - self._clear * squares))
 
-    def _loss(self, solved: Pmfs) -> float:
-        of_user, of_item = self.target.by_item.weight, self.target.by_user.weight
-        return float(np.sqrt(of_user @ solved.error / (of_user.sum() * of_item.sum())))
+    def _loss(self, pmf: Floats, codes: Codes) -> float:
+        A, B, energy, of_item = self.target.by_user
+        of_user, psi = (
+            self.target.by_item.weight,
+            unpack(codes[:, None], pmf.shape[1]).astype(float),
+        )
+        weighted = psi * of_item[:, None]
+        error = energy - 2 * np.einsum("ud,ud->u", A @ (B.T @ weighted), pmf)
+        error += np.einsum("ud,de,ue->u", pmf, weighted.T @ psi, pmf)
+        total = float(of_user @ error) / (of_user.sum() * of_item.sum())
+        return float(np.sqrt(max(total, 0.0)))
 
     @property
     def _clear(self) -> float:

@@ -107,8 +107,8 @@ class Explanation:
 
         What implies the item bounds its probability from below, what it implies from above.
         ``speaks`` says what the user's own rating makes of a rule. What implies the item speaks
-        "for" it if the user rates it at or above the middle of the scale; what the item implies
-        speaks "against" it if rated below. What is equivalent speaks either way. Any other rule has
+        "for" it if the user rates it above the middle of the scale; what the item implies speaks
+        "against" it if rated below. What is equivalent speaks either way. Any other rule has
         "", and the text leaves it out.
         """
         kinds, others = self._rules
@@ -153,27 +153,29 @@ class Explanation:
     def _speaks(self) -> NDArray[np.str_]:
         kinds, others = self._rules
         middle = sum(self._space.observations.scale) / 2
-        liked = np.array([self._ratings[int(other)] >= middle for other in others], dtype=np.bool_)
+        rated = np.array([self._ratings[int(other)] for other in others], dtype=np.float64)
+        liked, disliked = rated > middle, rated < middle
         equivalent, implies, implied = (kinds == number for number in range(len(KINDS)))
-        speak = [liked & (equivalent | implies), ~liked & (equivalent | implied)]
+        speak = [liked & (equivalent | implies), disliked & (equivalent | implied)]
         return np.select(speak, ["for", "against"], "")
 
     def __str__(self) -> str:
         seen = self._space.observations
         user, item = seen.user_ids[self.user_at], seen.item_ids[self.item_at]
         who = user if isinstance(user, str) else f"user {user}"
+        what = item if isinstance(item, str) else f"item {item}"
         lo, hi = seen.scale
         unit = f", or {self.value:.2f} on the scale from {lo:g} to {hi:g}"
         lines = [
-            f"{who} and {item}: {self.probability:.1%}{'' if (lo, hi) == (0, 1) else unit}. "
+            f"{who} and {what}: {self.probability:.1%}{'' if (lo, hi) == (0, 1) else unit}. "
             f"In the population: {self.population:.1%}.",
             *self._line_of_average(),
             *self._lines_of_events("It comes true in these events", f" of {who}'s mass", True),
-            *self._lines_of_events("It does not in these", "", False),
+            *self._lines_of_events("It does not come true in these", "", False),
             *self._lines_of_rules("for", who),
             *self._lines_of_rules("against", who),
             f"Evidence: {self.user_ratings:,} rating{'s' * (self.user_ratings != 1)} by {who}, "
-            f"{self.item_ratings:,} of {item}",
+            f"{self.item_ratings:,} of {what}",
         ]
         own = self._ratings.get(self.item_at)
         lines[-1] += "." if own is None else f"; {who} gave it {own:g}."

@@ -79,7 +79,9 @@ def reading_cost(
             f"{error:.3f}", (n, error), (0, 7), textcoords="offset points", fontsize="x-small"
         )
     ax.axhline(least, color=QUIET, linestyle="--", label=f"the average: {least:.3f}")
-    ax.set(xlabel="events", ylabel=f"{what}, on the scale from {lo:g} to {hi:g}", xticks=list(n_events))
+    ax.set(
+        xlabel="events", ylabel=f"{what}, on the scale from {lo:g} to {hi:g}", xticks=list(n_events)
+    )
     ax.margins(x=0.08)
     ax.legend(frameon=False, fontsize="small")
     return ax

@@ -6,7 +6,10 @@ function fitFacts(fit, parts) {
     [`RMSE, ${label}`, `${rmse.toFixed(4)}${ownUnit ? `, or ${own.toFixed(3)} in the table's unit` : ""}`];
   const end = `${fit.converged ? ", converged" : ""}${fit.interrupted ? ", interrupted" : ""}`;
   const learnt = fit.loss === null
-    ? [["Indicator solver", fit.guarantee], ["Descent", `${plural(fit.history.length, "iteration")}${end}`]]
+    ? [
+      ["Indicator solver", fit.guarantee],
+      ["Duality gap of PMFs", fit.gap === null ? "unknown" : `at most ${short(fit.gap, 2)}`],
+      ["Descent", `${plural(fit.history.length, "iteration")}${end}`]]
     : [
       ["RMSE expected on new ratings", fit.expected.toFixed(4)],
       ["Compressed", `predictions ${fit.loss.toFixed(4)} (RMS) from those of the average`],
@@ -18,7 +21,6 @@ function fitFacts(fit, parts) {
     ...parts.map(error),
     ["Items proved optimal in the last step",
       [`${integer(fit.proved)} of ${integer(fit.rated)} (${percent(proved)})`, bar(proved)]],
-    ["Duality gap of PMFs", fit.gap === null ? "unknown" : `at most ${short(fit.gap, 2)}`],
     ...learnt,
   ]);
 }

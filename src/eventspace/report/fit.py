@@ -24,12 +24,10 @@ def fit_of(model: Any, held_out: Observations | None) -> dict[str, Any]:
     parts = {"training data": _compared(model, seen)}
     if held_out is not None:
         parts["held-out data"] = _compared(model, held_out)
-    gap = float(fit.gap.max(initial=0.0))
     return {
         **_how(fit, model.settings),
         "proved": int(fit.proved[rated].sum()),
         "rated": int(rated.sum()),
-        "gap": gap if math.isfinite(gap) else None,
         "parts": parts,
         "parameters": {name: str(value) for name, value in vars(model.settings).items()},
     }
@@ -47,7 +45,9 @@ def _how(fit: Any, settings: Any) -> dict[str, Any]:
             "same_bits": float(fit.same_bits.mean()) if repeats else None,
             "same_pmf": float(fit.same_pmf.mean()) if repeats else None,
         }
+    gap = float(fit.gap.max(initial=0.0))
     return {
+        "gap": gap if math.isfinite(gap) else None,
         "history": [float(f"{cost:.8g}") for cost in fit.history.tolist()],
         "converged": bool(fit.converged),
         "interrupted": bool(fit.interrupted),

@@ -116,7 +116,7 @@ function explain(user, item) {
     const [below, above] = [inside(at, c), inside(c, at)];
     if (other === item || !telling(at) || !(below || above)) continue;
     const kind = below && above ? 0 : below ? 1 : 2;
-    const speaks = value >= middle ? (below ? "for" : "") : above ? "against" : "";
+    const speaks = value > middle && below ? "for" : value < middle && above ? "against" : "";
     rules.push({ other, value, kind, speaks, probability: masses[at], distance: distance(at) });
   }
   rules.sort(

@@ -17,7 +17,8 @@ FEW_CHAINS, MANY_CHAINS = 8, 24
 FEW_ENTRIES = 2000  # below it many chains cost little
 SWEEPS, MANY_SWEEPS = 20, 60  # to warm up, and again to draw, for the one model
 SMALL = 10_000  # entries: below it many sweeps cost little
-CHAINS_OF_MODEL, KEPT = 6, 16  # chains of the one model, and the draws kept of each
+MOST_CHAINS = 256
+CHAINS_OF_MODEL, DRAWS_KEPT = 6, 16  # chains of the one model, and the draws kept of each
 
 
 @dataclass(eq=False, repr=False)
@@ -58,6 +59,10 @@ def check_model_settings(settings: ModelSettings) -> None:
     if n_events != "auto" and not (is_whole(n_events) and 1 <= n_events <= WORD):
         allowed = f"'auto' or a whole number from 1 to {WORD}"
         raise UserError(f"must be {allowed}.", parameter="n_events", value=n_events)
+    n_chains: Any = settings.n_chains
+    if is_whole(n_chains) and n_chains > MOST_CHAINS:
+        allowed = f"at most {MOST_CHAINS}"
+        raise UserError(f"must be {allowed}.", parameter="n_chains", value=n_chains)
     check_settings(sampling_of(settings, FEW_ENTRIES))
 
 
@@ -72,7 +77,7 @@ def sampling_of(settings: ModelSettings, n_observed: int) -> SamplingSettings:
         n_chains=n_chains,
         n_warmup=n_warmup,
         n_draws=n_draws,
-        n_samples=min(KEPT * n_chains, MOST_SAMPLES) if is_whole(n_chains) else KEPT,
+        n_samples=min(DRAWS_KEPT * n_chains, MOST_SAMPLES) if is_whole(n_chains) else DRAWS_KEPT,
         n_jobs=settings.n_jobs,
         random_state=settings.random_state,
         verbose=settings.verbose,
