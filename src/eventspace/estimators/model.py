@@ -96,7 +96,7 @@ class KolmogorovModel(ModelSettings, Estimator):
         user_attributes, item_attributes : tables, optional
             Numbers known about users, or items: a DataFrame with the ids in its index or in its
             first column. The rows of an array are in the order of first appearance in
-            ``X``.
+            ``X``. Items without any rating have the mean indicator all the same.
         """
         check_model_settings(self)
         observations = to_learn_from(X)

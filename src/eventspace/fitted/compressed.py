@@ -103,7 +103,7 @@ def _spread(parts: Sequence[Part], of_user: Floats, of_item: Floats) -> float:
 
 
 def _halves(parts: Sequence[Part]) -> list[Sequence[Part]]:
-    """Two halves that share no chain; none if there is only one part."""
+    """Two halves, of different chains if there are enough; none if there is only one part."""
     middle = len(parts) // 2
     return [parts[:middle], parts[middle:]] if middle else []
 

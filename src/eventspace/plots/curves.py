@@ -27,7 +27,7 @@ def descent(model: Any, ax: Axes | None = None, *, label: str = "cost") -> Axes:
     check_is_fitted(model)
     if not hasattr(model, "history_"):
         raise UserTypeError(
-            f"A {type(model).__name__} is no descent: its diagnostics() say how the chains ran."
+            f"A {type(model).__name__} is no descent: its diagnostics() say more."
             if hasattr(model, "diagnostics")
             else f"A {type(model).__name__} has no single descent: draw those of single models."
         )
