@@ -23,7 +23,7 @@ def assert_sound(model: KolmogorovModel) -> None:
     assert p.max() <= 1
     assert_allclose(model.pmf_.sum(axis=1), 1)
     assert model.pmf_.min() >= 0
-    for value in (model.expected_rmse_, model.loss_, model.unsure_, model.pmf_penalty_):
+    for value in (model.expected_rmse_, model.loss_, model.unsure_):
         assert np.isfinite(value)
         assert value >= 0
     assert model.effective_events_.min() >= 1 - 1e-9

@@ -196,7 +196,7 @@ def test_ids_that_are_numbers_are_found_from_a_shell(tmp_path, run) -> None:
         tmp_path / "t.csv", "user,item,rating\n1,10,5\n1,20,1\n2,10,1\n2,20,5\n3,10,4\n3,20,2\n"
     )
     run("fit", table, "-o", tmp_path / "m", *QUICK)
-    assert run("explain", tmp_path / "m", 3, 10).startswith("user 3 and 10: ")
+    assert run("explain", tmp_path / "m", 3, 10).startswith("user 3 and item 10: ")
     assert run("query", tmp_path / "m", "10 - 20", "--user", 2).startswith("user,probability\n2,0.")
 
 
@@ -475,4 +475,4 @@ def test_the_demonstration_runs(tmp_path) -> None:
     assert done.code == 0, done.err
     for piece in ("100,004 ratings", "user + film bias", "Kolmogorov model, 16 events"):
         assert piece in done.out
-    assert KolmogorovDescent.load(path).observations_.n_users == 671 - 671 // 5
+    assert KolmogorovModel.load(path).observations_.n_users == 671 - 671 // 5

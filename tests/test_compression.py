@@ -225,6 +225,26 @@ def test_sets_are_optimal_for_the_pmfs_that_they_were_solved_for(D, keeping, mon
         assert naive.g(S, v, bits * 1.0) == pytest.approx(naive.exhaustive(S, v)[0], abs=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_sets_are_optimal_for_the_pmfs_that_are_returned(seed) -> None:
+    """Of all 2^12 sets, with the worth of bits that stay as they were."""
+    D, rng = 12, np.random.default_rng(seed)
+    work, table = compression_of(rng, 30, 15, n=5)
+    begun = work.grown(D)
+    before = unpack(begun[1][:, None], D) ^ (rng.random((15, D)) < 0.2)
+    work = replace(work, before=pack(before)[:, 0])
+    found = work.proved(*begun)
+    of_user = work.target.by_item.weight
+    worth = compression.KEPT * work.noise * of_user.sum()
+    sets = unpack(np.arange(2**D, dtype=np.uint64)[:, None], D)
+    predicted = sets.astype(np.float64) @ found.pmf.T
+    assert found.proved.all()
+    for i, code in enumerate(found.codes):
+        cost = np.square(table[:, i] - predicted) @ of_user
+        cost += worth * (sets != before[i]).sum(axis=1)
+        assert cost[int(code)] == pytest.approx(cost.min(), rel=1e-9, abs=1e-9)
+
+
 @pytest.mark.parametrize("D", [16, 24])
 def test_all_sets_are_proved_up_to_24_events(D) -> None:
     work, _ = compression_of(np.random.default_rng(D), 60, 40, n=6)

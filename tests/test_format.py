@@ -75,7 +75,7 @@ def test_the_page_names_every_key_of_the_header() -> None:
     assert set(said) == set(files.HEADER_KEYS)
     for limit in (storage.MOST_MEMBERS, storage.SMALL >> 20, storage.MOST_HEADER >> 10):
         assert f" {limit}" in PAGE
-    for name in ("n_jobs", "node_budget", "n_starts", "n_roundings", "max_steps"):
+    for name in ("n_jobs", "n_chains", "node_budget", "n_starts", "n_roundings", "max_steps"):
         assert f"{files.MOST[name]:,}" in PAGE
 
 

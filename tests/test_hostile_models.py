@@ -159,12 +159,19 @@ def test_headers_that_no_model_has(path, changes, reason) -> None:
 
 
 COMPRESSED: list[tuple[dict[str, Any], str]] = [
-    ({"loss": {"solver": "Exact"}}, "loss is {'solver': 'Exact'}, not a number from 0 up"),
-    ({"loss": None}, "loss is None, not a number from 0 up"),
-    ({"loss": -0.1}, "loss is -0.1, not a number from 0 up"),
-    ({"unsure": float("inf")}, "unsure is inf, not a number from 0 up"),
+    ({"loss": {"solver": "Exact"}}, r"loss is {'solver': 'Exact'}, not a number from 0 to 1e\+06"),
+    ({"loss": None}, r"loss is None, not a number from 0 to 1e\+06"),
+    ({"loss": -0.1}, r"loss is -0.1, not a number from 0 to 1e\+06"),
+    ({"unsure": float("inf")}, r"unsure is inf, not a number from 0 to 1e\+06"),
+    ({"unsure": 1e200}, r"unsure is 1e\+200, not a number from 0 to 1e\+06"),
+    ({"loss": 1e200}, r"loss is 1e\+200, not a number from 0 to 1e\+06"),
+    ({"gap": 0.0}, "its header has another key, 'gap'"),
+    ({"n_learnt_users": 0}, "n_learnt_users is 0, not a whole number from 1 up"),
+    ({"n_learnt_users": 2.0}, "n_learnt_users is 2.0, not a whole number from 1 up"),
+    ({"n_learnt_users": 4}, "more users or items were learnt from than there are"),
+    ({"n_learnt_items": 3}, "more users or items were learnt from than there are"),
     ({"model": "KolmogorovDescent"}, "its header lacks 'converged'"),
-    ({"parameters": {"n_events": "many"}}, "n_events='many' must be a whole number"),
+    ({"parameters": {"n_events": "many"}}, "n_events='many' must be 'auto' or a whole number"),
     ({"parameters": {"n_chains": -1}}, "n_chains=-1 must be 'auto' or a whole number"),
     ({"parameters": {"n_draws": 0}}, "n_draws=0 must be a whole number of at least 4"),
     ({"parameters": {"pmf_penalty": 1.0}}, "unexpected keyword argument 'pmf_penalty'"),
@@ -192,9 +199,13 @@ def test_headers_that_no_compressed_model_has(compressed, changes, reason) -> No
         ("same_pmf", set_at(1, -1.5), "same_pmf"),
         ("noise", set_at(2, np.nan), "noise"),
         ("noise", lambda given: given[:2], "noise has the shape"),
-        ("gap", lambda given: given[:2], "gap has the shape"),
         ("proved", lambda given: given[:1], "proved has the shape"),
         ("codes", set_at(0, 2**40), "codes"),
+        ("half_codes", set_at((0, 1), 2**3), "half_codes have events beyond the 3 that there are"),
+        ("half_codes", set_at((1, 0), 2**63), "half_codes have events beyond"),
+        ("half_codes", lambda given: given[:, :1], "half_codes has 1 columns, not two or none"),
+        ("half_codes", lambda given: np.hstack([given] * 2), "half_codes has 4 columns"),
+        ("half_codes", lambda given: given[:1], "half_codes has the shape"),
         ("pmf", set_at((0, 0), -0.5), "pmf"),
     ],
 )
@@ -214,6 +225,25 @@ def test_settings_beyond_what_a_file_may_ask_for_are_cut(path, ratings) -> None:
         f"{path}: n_jobs is -1000000000, more than a file may ask for: -1024 is used.",
         f"{path}: n_roundings is 1000000000000, more than a file may ask for: 10000 is used.",
     ]
+
+
+def test_chains_beyond_what_a_file_may_ask_for_are_cut(compressed) -> None:
+    with_header(compressed, parameters={"n_events": 3, "n_chains": 5000, "n_draws": 10**9})
+    with pytest.warns(UserWarning, match="more than a file may ask for") as caught:
+        model = load(compressed)
+    assert (model.settings.n_chains, model.settings.n_draws) == (256, 1_000_000)
+    assert len(caught) == 2
+
+
+def test_those_who_were_learnt_from_have_ratings(tmp_path) -> None:
+    """Else nothing would be expected of a new user or item."""
+    table = np.array([[np.nan, np.nan, np.nan], [np.nan, 0.2, 0.9], [np.nan, 0.8, 0.1]])
+    file = tmp_path / "m.eventspace"
+    model = KolmogorovModel(2, n_chains=2, n_warmup=1, n_draws=4, random_state=0)
+    model.fit(Observations.of(table, scale=(0, 1))).save(file)
+    for name in ("n_learnt_users", "n_learnt_items"):
+        model.save(file)
+        assert_refused(with_header(file, **{name: 1}), "nobody and nothing that was learnt from")
 
 
 def test_control_characters_of_a_file_are_shown_and_not_sent(path) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eventspace import KolmogorovDescent, KolmogorovModel, Observations
+from eventspace._base.codes import unpack
 from eventspace.fitted import drawing
 from eventspace.fitted.fit import CompressedFit
 from eventspace.sampling.sampler import Sampler
@@ -116,7 +117,7 @@ def test_the_same_seed_gives_the_same_model_on_any_number_of_threads(planted) ->
         KolmogorovModel(5, **settings, random_state=seed, n_jobs=n_jobs).fit(planted.observations)
         for seed, n_jobs in ((1, 1), (1, 2), (2, 1))
     )
-    for name in ("pmf_", "codes_", "noise_", "same_bits_", "same_pmf_", "gap_", "proved_"):
+    for name in ("pmf_", "codes_", "noise_", "same_bits_", "same_pmf_", "proved_"):
         assert_array_equal(getattr(one, name), getattr(two, name))
     assert (one.loss_, one.unsure_) == (two.loss_, two.unsure_)
     assert not np.array_equal(one.pmf_, other.pmf_)
@@ -253,13 +254,52 @@ def test_new_users_and_items_are_predicted_from_their_ratings(planted) -> None:
         truth = chance[rows, columns]
         off = np.sqrt(np.mean(np.square(p[rows, columns] - truth)))
         assert off < 0.5 * np.sqrt(np.mean(np.square(truth - everyone)))
-    assert len(model.noise_) == len(model.gap_) == 130
+    assert len(model.noise_) == 130
     assert len(model.proved_) == 50
     assert model.proved_.all()
     u, i, value = model.observations_.coo()
     assert model.error_ == pytest.approx(np.square(p[u, i] - value).sum())
     pmf = model.transform(table.iloc[110:, :21].reindex(columns=model.item_ids_))
     assert_allclose(pmf, model.pmf_[110:], atol=0.02)
+
+
+@pytest.mark.parametrize("n_ratings", [1, 5])
+def test_sets_of_new_items_are_optimal(planted, n_ratings) -> None:
+    """Of all 2^12 sets, drawn to the mean item."""
+    D, rng = 12, np.random.default_rng(n_ratings)
+    model: KolmogorovModel = fitted(KolmogorovModel(D, **QUICK), planted.observations)
+    G, h, constant = model.fitted_.record.expected_item
+    users = [rng.choice(150, n_ratings, replace=False) for _ in range(10)]
+    values = rng.random((10, n_ratings)).astype(np.float32).astype(np.float64)
+    who = [f"u{u}" for u in np.ravel(users)]
+    what = np.repeat([f"new {k}" for k in range(10)], n_ratings)
+    new = Observations.of((who, what, values.ravel()), scale=(0, 1))
+    model.fold_in(new)
+    assert model.proved_[60:].all()
+    sets = unpack(np.arange(2**D, dtype=np.uint64)[:, None], D).astype(np.float64)
+    for k in range(10):
+        pmf = model.pmf_[users[k]]
+        S, v = pmf.T @ pmf + G, pmf.T @ values[k] + h
+        cost = np.einsum("nd,de,ne->n", sets, S, sets) - 2 * sets @ v
+        assert cost.min() + constant + values[k] @ values[k] >= -1e-9
+        assert cost[int(model.codes_[60 + k, 0])] == pytest.approx(cost.min(), abs=1e-9)
+
+
+def test_those_who_are_folded_in_change_nothing_of_what_is_expected(planted) -> None:
+    model: KolmogorovModel = fitted(KolmogorovModel(4, **QUICK), planted.observations)
+    of_user, of_item = model.fitted_.record.expected_user, model.fitted_.record.expected_item
+    rng = np.random.default_rng(0)
+    for batch in range(3):
+        users = [f"new {batch} {k}" for k in range(200)]
+        items = [f"i{k}" for k in rng.integers(0, 60, 200)]
+        new = Observations.of((users, items, rng.integers(0, 2, 200) * 1.0), scale=(0, 1))
+        model.fold_in(new)
+        record = model.fitted_.record
+        assert (len(record.pmf), record.n_learnt_users) == (150 + 200 * (batch + 1), 150)
+        for now, before in zip(record.expected_user, of_user, strict=True):
+            assert_allclose(now, before, rtol=1e-9)
+        for was, now in zip(of_item, record.expected_item, strict=True):
+            assert_allclose(now, was, rtol=1e-9)
 
 
 def test_a_known_item_that_nobody_had_rated_is_learnt_from_new_users() -> None:
@@ -310,11 +350,12 @@ def test_attributes_speak_for_items_with_few_ratings() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_events": 65}, "n_events=65 must be a whole number from 1 to 64"),
-        ({"n_events": 0}, "n_events=0 must be a whole number from 1 to 64"),
-        ({"n_events": "many"}, "n_events='many' must be a whole number"),
+        ({"n_events": 65}, "n_events=65 must be 'auto' or a whole number from 1 to 64"),
+        ({"n_events": 0}, "n_events=0 must be 'auto' or a whole number from 1 to 64"),
+        ({"n_events": "many"}, "n_events='many' must be 'auto' or a whole number"),
         ({"n_chains": 0}, "n_chains=0 must be 'auto' or a whole number"),
         ({"n_chains": "few"}, "n_chains='few' must be 'auto' or a whole number"),
+        ({"n_chains": 257}, "n_chains=257 must be at most 256"),
         ({"n_draws": 3}, "n_draws=3 must be a whole number of at least 4"),
         ({"n_warmup": -1}, "n_warmup=-1 must be a whole number of at least 0"),
         ({"n_jobs": 0}, "n_jobs=0 must be a whole number above 0"),

@@ -19,10 +19,12 @@ from eventspace import (
     KolmogorovModel,
     KolmogorovPosterior,
     Observations,
+    load,
     metrics,
     plots,
 )
 from eventspace.plots.layers import layers
+from tests.planted import chances
 
 mpl.use("Agg")
 
@@ -212,3 +214,40 @@ def test_a_node_is_above_the_longest_way_to_it() -> None:
     assert found.row[:4].tolist() == [0, 1, 2, 3]
     found = layers(4, [(0, 1), (1, 3), (2, 3)])
     assert found.row[:4].tolist() == [0, 1, 0, 2]
+
+
+def test_reading_costs_the_less_the_more_events(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    table = np.clip(chances(rng, 60, 25, 3) + rng.normal(0, 0.1, (60, 25)), 0, 1) * 4 + 1
+    seen = rng.random(table.shape) < 0.7
+    train = Observations.of(np.where(seen, table, np.nan), scale=(1, 5))
+    posterior = KolmogorovPosterior(4, n_chains=2, n_warmup=4, n_draws=6, random_state=0).fit(train)
+    ax = plots.reading_cost(posterior, n_events=(1, 2, 4))
+    models = [posterior.to_model(n) for n in (1, 2, 4)]
+    found = curves(ax)
+    errors = found["one model"][:, 1]
+    np.testing.assert_array_equal(found["one model"][:, 0], [1, 2, 4])
+    np.testing.assert_allclose(errors, [4 * model.expected_rmse_ for model in models])
+    assert (np.diff(errors) < 0).all()
+    (least,) = (line for label, line in found.items() if label.startswith("the average: "))
+    assert (least[:, 1] < errors.min()).all()
+    assert [text.get_text() for text in ax.texts] == [f"{error:.3f}" for error in errors]
+    assert ax.get_ylabel() == "expected RMSE, on the scale from 1 to 5"
+
+    posterior.save(tmp_path / "p")
+    again = plots.reading_cost(load(tmp_path / "p"), ax=plt.figure().gca(), n_events=(1, 2, 4))
+    np.testing.assert_allclose(curves(again)["one model"], found["one model"])
+
+    u, i = np.nonzero(~seen)
+    held_out = Observations.of((u, i, table[u, i]), scale=(1, 5))
+    ax = plots.reading_cost(posterior, held_out, plt.figure().gca(), n_events=(2, 4))
+    off = [
+        np.sqrt(np.mean(np.square(model.predict((u, i), unit="original") - table[u, i])))
+        for model in models[1:]
+    ]
+    np.testing.assert_allclose(curves(ax)["one model"][:, 1], off, rtol=1e-5)
+    assert ax.get_ylabel().startswith("RMSE on held-out ratings")
+
+    for single in (models[0], models[0].fitted_):
+        with pytest.raises(TypeError, match="is one model already: this picture is of an average"):
+            plots.reading_cost(single)

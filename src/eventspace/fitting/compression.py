@@ -209,16 +209,12 @@ class Compression:
         return pmf, codes
 
     def proved(self, pmf: Floats, codes: Codes) -> Compressed:
-        """Optimal sets, proved so, and PMFs in turn until no set changes; sets come last."""
+        """PMFs and optimal sets, proved so, in turn until no set changes; sets come last."""
         for _ in range(EXACT_STEPS):
-            before = codes
+            pmf, before = self._pmfs(pmf, codes, Pairwise()).pmf, codes
             codes, proved = self._sets(SOLVER, pmf, codes)
             if np.array_equal(codes, before):
                 break
-            solved = self._pmfs(pmf, codes, Pairwise())
-            pmf = solved.pmf
-        else:
-            codes, proved = self._sets(SOLVER, pmf, codes)
         return Compressed(pmf, codes, proved, self._loss(pmf, codes))
 
     def _sets(self, solver: Exact | Local, pmf: Floats, codes: Codes) -> tuple[Codes, Bits]:
