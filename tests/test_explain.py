@@ -136,7 +136,8 @@ def test_no_line_cites_a_rating_on_the_wrong_side_of_the_middle(seed) -> None:
                 if not found:
                     continue
                 assert side in cited
-                assert (float(found[2]) > middle) == (side == "For") and float(found[2]) != middle
+                assert (float(found[2]) > middle) == (side == "For")
+                assert float(found[2]) != middle
                 assert ("implies it: at least" in line) <= (side == "For")
                 assert ("it implies " in line and "at most" in line) <= (side == "Against")
                 cited[side] += 1
