@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from eventspace import KolmogorovDescent, Observations
+from eventspace import KolmogorovModel, Observations
 from eventspace.datasets import movielens_small
 
 DOCS = Path(__file__).parent
@@ -49,7 +49,7 @@ def demo_page(path: Path) -> Path:
     table = films.table
     held_out = np.random.default_rng(0).random(len(table)) < 0.3
     train = Observations.from_long(table[~held_out], scale=films.scale)
-    model = KolmogorovDescent(16, pmf_penalty=60, random_state=0).fit(train)
+    model = KolmogorovModel(random_state=0).fit(train)
     assert films.items is not None  # which they have
     genres = films.items["genres"]
     return model.report(path, table[held_out], title="MovieLens small", tags=genres)
@@ -58,7 +58,7 @@ def demo_page(path: Path) -> Path:
 def take_all(page: Page, address: str, kind: str) -> None:
     """A picture of each view, as a person would come to it."""
     page.goto(address)
-    film = page.evaluate("eventspace.logic.space.names.findIndex((n) => n.startsWith('Fargo'))")
+    film = page.evaluate("eventspace.space.names.findIndex((n) => n.startsWith('Fargo'))")
     user = page.evaluate("eventspace.data.users.ratings.findIndex((n) => n < 120)")
     for name, view in {
         "events": "events",

@@ -97,7 +97,7 @@ function whyPanel(user, item) {
     h("h3", { tabindex: "-1" }, "Why ", itemLink(item), "?"),
     h("p", null, h("strong", null, value(why.probability)), `; in the population ${percent(why.population)}.`),
     strip(space.classOf[item], pmfOf(user)),
-    ...eventReasons("It comes true in", why.comesTrue), ...eventReasons("It does not in", why.doesNot),
+    ...eventReasons("It comes true in", why.comesTrue), ...eventReasons("It does not come true in", why.doesNot),
     ...ruleReasons("for", why.rules), ...ruleReasons("against", why.rules),
     h("p", { class: "quiet" },
       `Evidence: ${plural(data.users.ratings[user], "rating")} by the user, ` +
