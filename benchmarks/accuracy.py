@@ -10,12 +10,10 @@ estimators choose by themselves, and their seconds include that.
 
 from __future__ import annotations
 
-import numpy as np
-
 from benchmarks import data
-from benchmarks.comparison import as_json, compare, of, warm_up
+from benchmarks.comparison import as_json, compare, of, rows, warm_up
 from benchmarks.methods import OURS, PEERS, POSTERIOR, SVDPP
-from benchmarks.timing import median, publish, save, table
+from benchmarks.timing import publish, save, table
 
 SPLITS = (1, 2, 3, 4, 5)
 
@@ -27,21 +25,9 @@ def main() -> None:
     splits = [f"u{k}" for k in SPLITS]
     tables = ((f"u{k}", data.movielens_100k(k)) for k in SPLITS)
     results = compare(tables, methods, once=(SVDPP,))
-    rows = []
-    for method in methods:
-        found = of(results, method=method)
-        rows.append(
-            {
-                "RMSE in stars": method,
-                **{r.table: f"{r.error:.4f}" for r in found},
-                "mean": f"{np.mean([r.error for r in found]):.4f}",
-                "fit, s": median([r.seconds for r in found]),
-                "core s": median([r.core_seconds for r in found]),
-            }
-        )
     parts = ", ".join(f"{r.covered:.1%}" for r in of(results, method=POSTERIOR))
     text = f"The posterior's 90 % intervals cover {parts} of the ratings of {', '.join(splits)}."
-    text = f"{table(rows)}\n\n{text}"
+    text = f"{table(rows(results, methods))}\n\n{text}"
     print(text)
     save("accuracy", as_json(results))
     publish("accuracy", text)

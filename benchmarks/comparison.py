@@ -103,6 +103,23 @@ def of(results: Iterable[Result], **wanted: str) -> list[Result]:
     return [r for r in results if all(getattr(r, k) == v for k, v in wanted.items())]
 
 
+def rows(results: Sequence[Result], methods: Iterable[str]) -> list[dict[str, object]]:
+    """A line for each method: its error on each table, the mean, and the time of a fit."""
+    found = []
+    for method in methods:
+        own = of(results, method=method)
+        found.append(
+            {
+                "RMSE in stars": method,
+                **{r.table: f"{r.error:.4f}" for r in own},
+                "mean": f"{np.mean([r.error for r in own]):.4f}",
+                "fit, s": float(np.median([r.seconds for r in own])),
+                "core s": float(np.median([r.core_seconds for r in own])),
+            }
+        )
+    return found
+
+
 def as_json(results: Sequence[Result]) -> list[dict[str, Any]]:
     """The results as they are saved."""
     return [

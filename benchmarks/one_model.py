@@ -15,7 +15,7 @@ import json
 import numpy as np
 
 from benchmarks import data
-from benchmarks.comparison import Result, as_json, compare, measured, of, warm_up
+from benchmarks.comparison import Result, as_json, compare, measured, of, rows, warm_up
 from benchmarks.methods import BIAS, PEERS, POSTERIOR, SINGLE, SVDPP, Options, ours
 from benchmarks.shapes import GENERATED, REAL
 from benchmarks.timing import RESULTS, publish, save, table
@@ -59,23 +59,6 @@ def on_movielens_100k() -> list[Result]:
                 fit = model(n, seed)[""]
                 results.append(measured(name, f"{named(n)}, seed {seed}", "", fit, *split))
     return results
-
-
-def rows(results: list[Result], methods: list[str]) -> list[dict[str, object]]:
-    """A line for each method, a column for each table."""
-    found = []
-    for method in methods:
-        own = of(results, method=method)
-        found.append(
-            {
-                "RMSE in stars": method,
-                **{r.table: f"{r.error:.4f}" for r in own},
-                "mean": f"{np.mean([r.error for r in own]):.4f}",
-                "fit, s": float(np.median([r.seconds for r in own])),
-                "core s": float(np.median([r.core_seconds for r in own])),
-            }
-        )
-    return found
 
 
 def seeds_text(results: list[Result]) -> str:

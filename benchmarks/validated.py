@@ -20,7 +20,7 @@ from eventspace.fitting.learning import FEW_ENTRIES, FEW_EVENTS, learn
 from eventspace.fitting.settings import DescentSettings
 
 PENALTIES = tuple(640 / 2.0**k for k in range(20))  # from strong to weak
-PATIENCE = 2  # a path ends where so many penalties in a row are no better
+PATIENCE = 2  # penalties in a row that are no better end a path
 STARTS = 3  # random ones, beside the path, at each penalty on small tables
 
 

@@ -127,7 +127,7 @@ def test_weights_count() -> None:
 
 @pytest.mark.parametrize(("n_chains", "halves"), [(2, False), (4, True)])
 def test_one_group_of_chains_has_no_halves(n_chains, halves, tmp_path) -> None:
-    """With so many users and ratings, chains are weighed two together."""
+    """With this many users and ratings, chains are weighed in pairs."""
     table = np.random.default_rng(0).random((200, 25))
     model = KolmogorovModel(3, **QUICK | {"n_chains": n_chains}).fit(table)
     for column in ("bits", "pmf"):

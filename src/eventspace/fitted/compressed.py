@@ -71,7 +71,7 @@ def compressed(
         halves = _halves(parts[n_guides:] if len(parts) > n_guides + 1 else parts)
         repeated = [replace(to(half), before=begun[1]).settled(*begun) for half in halves]
     order = np.argsort(-found.pmf[rated].mean(axis=0), kind="stable")
-    halves_codes = [_reordered(codes, order) for _, codes in repeated]
+    half_codes = [_reordered(codes, order) for _, codes in repeated]
     pmf = np.ascontiguousarray(found.pmf[:, order])
     bits = unpack(found.codes[:, None], len(order))[:, order]
     same_bits = same_pmf = np.full(len(order), np.nan)
@@ -90,7 +90,7 @@ def compressed(
         same_pmf=same_pmf[order],
         n_learnt_users=observations.n_users,
         n_learnt_items=observations.n_items,
-        half_codes=np.array(halves_codes, np.uint64).reshape(-1, len(bits)).T.copy(),
+        half_codes=np.array(half_codes, np.uint64).reshape(-1, len(bits)).T.copy(),
     )
 
 
@@ -238,7 +238,7 @@ class CompressedModel(FittedModel):
         Two models are compressed, one from each half of the chains. ``bits`` is the share of the
         event's bits, weighted by ratings, on which they agree. ``pmf`` is the correlation of the
         masses that users give to the event in the two. One is perfect. Both are NaN if there is
-        only one chain.
+        only one group of chains.
         """
         fit = self.record
         columns = {

@@ -142,7 +142,7 @@ class CompressedFit(Fit):
     same_pmf: Floats  # of events: the correlation of the masses that users give it in both halves
     n_learnt_users: int  # those after them were folded in, and tell nothing of what is expected
     n_learnt_items: int
-    half_codes: Codes  # items x halves: the sets there; there are no halves of one chain
+    half_codes: Codes  # items x halves: the sets there; one group of chains has no halves
 
     estimator: ClassVar[str] = "KolmogorovModel"
 
@@ -173,9 +173,8 @@ class CompressedFit(Fit):
 
         It is that of a normal law with the covariance of the known PMFs, and a little more.
         """
-        pmf = self.pmf[: self.n_learnt_users][
-            self.observations.by_user.rated[: self.n_learnt_users]
-        ]
+        learnt = slice(self.n_learnt_users)
+        pmf = self.pmf[learnt][self.observations.by_user.rated[learnt]]
         covariance = np.atleast_2d(np.cov(pmf.T, bias=True))
         more = MORE * float(np.trace(covariance)) / self.n_events + TINY
         inverse = np.linalg.inv(covariance + more * np.eye(self.n_events))

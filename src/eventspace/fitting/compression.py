@@ -237,11 +237,10 @@ class Compression:
         return float(self.target.by_item.weight @ (solved.error - self._clear * squares))
 
     def _loss(self, pmf: Floats, codes: Codes) -> float:
+        """The root of the weighted mean square of what a model lacks of the target."""
         A, B, energy, of_item = self.target.by_user
-        of_user, psi = (
-            self.target.by_item.weight,
-            unpack(codes[:, None], pmf.shape[1]).astype(float),
-        )
+        of_user = self.target.by_item.weight
+        psi = unpack(codes[:, None], pmf.shape[1]).astype(np.float64)
         weighted = psi * of_item[:, None]
         error = energy - 2 * np.einsum("ud,ud->u", A @ (B.T @ weighted), pmf)
         error += np.einsum("ud,de,ue->u", pmf, weighted.T @ psi, pmf)
