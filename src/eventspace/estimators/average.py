@@ -17,6 +17,7 @@ class AverageEstimator(Estimator):
     n_samples_: int
 
     rules = answered(FittedAverage.rules)
+    iter_rules = answered(FittedAverage.iter_rules)
     report = answered(FittedAverage.report)
     samples = answered(FittedAverage.samples)
     predict_interval = answered(FittedAverage.predict_interval)

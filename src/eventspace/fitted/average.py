@@ -17,7 +17,7 @@ from eventspace._base.codes import WORD, pack
 from eventspace._base.errors import UserError
 from eventspace._base.foreign import is_a
 from eventspace._base.threads import run_together
-from eventspace._base.types import Bits, Floats
+from eventspace._base.types import Bits, Codes, Floats
 from eventspace.data.entries import Entries
 from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.frames import DataFrame, data_frame
@@ -33,8 +33,6 @@ from eventspace.fitting.settings import DescentSettings, checked_engine, checked
 from eventspace.logic.explain import Explanation
 from eventspace.logic.space import Space
 from eventspace.pmf import Pairwise
-from eventspace.rules.evidence import Evidence, held_out_evidence, liked_from
-from eventspace.rules.of_averages import SORTS, AverageMiner
 from eventspace.sampling.settings import ModelSettings
 
 T = TypeVar("T")
@@ -258,49 +256,21 @@ class FittedAverage(FittedModel):
         model = self.to_model(n_events)
         return model.report(path, X, title=title, tags=tags, users=users, restarts=restarts)
 
-    def rules(  # type: ignore[override]
-        self,
-        X: Any = None,
-        *,
-        item: Any = None,
-        top: int | None = 100,
-        sort: str = "surprise",
-        min_probability: float = 0.5,
-        min_evidence: int = 1,
-        like: float | None = None,
-    ) -> DataFrame:
-        """Rules "users who like if_item also like then_item", and the probability that they hold.
-
-        A DataFrame as that of :meth:`FittedModel.rules`, but with ``probability`` in place of kind
-        and stability: the share of the draws in which one set lies inside the other, at least
-        ``min_probability``. The surprise is multiplied by it. The other options are as there.
-        """
-        check_whole("top", 1 if top is None else top, 1)
-        check_choice("sort", sort, SORTS)
-        check_share("min_probability", min_probability)
-        check_whole("min_evidence", min_evidence, 1)
-        seen = self.observations
-        threshold = liked_from(seen, like)
-        miner = AverageMiner(
-            self.space,
-            Evidence(seen, threshold),
-            restarts=[
-                pack(drawn)
-                for _, bits in self.samples()
-                for drawn in np.split(bits, self.record.n_together, axis=1)
-            ],
-            sort=sort,
-            min_evidence=min_evidence,
-            min_support=0.0,
-            min_confidence=min_probability,
-            fold=False,
-        )
-        given = None if X is None else held_out_evidence(X, seen, threshold)
-        return miner.table(item, top, given, self.settings.verbose)
-
-    def iter_rules(self, *arguments: Any, **options: Any) -> Any:
-        """Of an average all rules are found at once: :meth:`rules` with ``top=None``."""
-        raise UserError("An average has no stream of rules: rules(top=None) gives them all.")
+    def _other_fits(self, n: int) -> list[Codes]:
+        """The items' sets in all draws."""
+        if n:
+            raise UserError(
+                "is for single models: an average has its own draws, and",
+                parameter="restarts",
+                value=n,
+                remedy="restarts=0 is right.",
+                shell="leaving it out is right.",
+            )
+        return [
+            pack(drawn)
+            for _, bits in self.samples()
+            for drawn in np.split(bits, self.record.n_together, axis=1)
+        ]
 
 
 def mean_square(rows: NDArray[Any]) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,17 +14,18 @@ from numpy.typing import NDArray
 from eventspace._base.codes import pack, unpack
 from eventspace._base.types import Bits, Codes, Floats, Positions
 from eventspace.data.attributes import Attributes
-from eventspace.data.factors import squared_error
+from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.observations import Observations
 from eventspace.fitting.compression import Part
 from eventspace.fitting.descent import Descent, population_centre
 
 TINY = 1e-9  # a variance that is next to nothing
+FEW = 10  # ratings that the errors of all users are worth, where one has few
 MORE = 0.1  # of the mean variance of masses is added, for what the known users do not show
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(ABC):
     """PMFs of users, sets of items, and the observations that they were learnt from."""
 
     observations: Observations  # ids, scale, and the ratings in both orders
@@ -42,6 +44,16 @@ class Fit:
     def indicators(self) -> Bits:
         """psi: items x events, whether the item comes true in the event; unpacked when asked."""
         return unpack(self.codes, self.n_events)
+
+    @property
+    def factors(self) -> tuple[Floats, Floats]:
+        """theta and psi as numbers, users x events and items x events: p is their product."""
+        return self.pmf, self.indicators.astype(np.float64)
+
+    @property
+    @abstractmethod
+    def spread(self) -> Floats:
+        """Of users: the standard deviation of an observation around its predicted chance."""
 
     @cached_property
     def pmf_mean(self) -> Floats:
@@ -115,6 +127,15 @@ class DescentFit(Fit):
         )
 
     @property
+    def spread(self) -> Floats:
+        """The root mean square of a user's errors, those of few ratings drawn to all users'."""
+        u, i, p = self.observations.coo()
+        square = np.square(dot_products(*self.factors, u, i) - p)
+        sizes = self.observations.by_user.sizes
+        errors = np.bincount(u, square, len(sizes))
+        return np.asarray(np.sqrt((errors + FEW * square.mean()) / (sizes + FEW)))
+
+    @property
     def n_iter(self) -> int:
         """Iterations of the descent."""
         return len(self.history)
@@ -145,6 +166,11 @@ class CompressedFit(Fit):
     half_codes: Codes  # items x halves: the sets there; one group of chains has no halves
 
     estimator: ClassVar[str] = "KolmogorovModel"
+
+    @property
+    def spread(self) -> Floats:
+        """The noise."""
+        return self.noise
 
     @property
     def variance(self) -> float:
@@ -221,6 +247,18 @@ class AverageFit(Fit):
     def left_open(self) -> Floats:
         """Of users: the variance of chances that is not seen between samples."""
         return np.zeros(len(self.pmf))
+
+    @property
+    def spread(self) -> Floats:
+        """The noise, and what is left open."""
+        return np.asarray(np.sqrt(np.square(self.noise) + self.left_open))
+
+    @property
+    def factors(self) -> tuple[Floats, Floats]:
+        """Those of the parts, side by side."""
+        parts = self.parts()
+        theta = np.hstack([part.pmf for part in parts]) / len(parts)
+        return theta, np.hstack([part.chances for part in parts])
 
     @property
     def n_parts(self) -> int:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator
 from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from eventspace.data.newcomers import news
 from eventspace.data.observations import Observations
 from eventspace.fitted.files import check_parts, save_fit
 from eventspace.fitted.fit import DescentFit, Fit
-from eventspace.fitted.prediction import Predictor
+from eventspace.fitted.rules import RuleTeller
 from eventspace.fitted.summary import Summary, summary_of_model
 from eventspace.fitting.constraints import given_indicators
 from eventspace.fitting.half_steps import HalfSteps, new_pmfs
@@ -34,14 +33,11 @@ from eventspace.logic.event_labels import EventLabels
 from eventspace.logic.explain import Explanation
 from eventspace.logic.expressions import event_of
 from eventspace.logic.order import Order
-from eventspace.logic.space import Space
-from eventspace.rules import mining
-from eventspace.rules.proving import RuleOptions, proved_rules, stream_of_rules
 
 _SEED = 1 << 30  # of the first restart: hardly the one that the caller chose
 
 
-class FittedModel(Predictor):
+class FittedModel(RuleTeller):
     """What a fit says: chances, rules, events, reasons. It is not changed by being asked.
 
     :func:`eventspace.load` reads one from a file; a fitted estimator has it as ``fitted_``.
@@ -162,11 +158,6 @@ class FittedModel(Predictor):
 
     # what it means
 
-    @cached_property
-    def space(self) -> Space:
-        """The probability space of the fit, which keeps what is worked out from it."""
-        return Space(self.record.pmf, self.record.codes, self.record.observations)
-
     def event(self, item: Any) -> Event:
         """The event that an item comes true: a set that can be combined and compared.
 
@@ -205,114 +196,7 @@ class FittedModel(Predictor):
         """Why a prediction is what it is, as text and tables; ``tags`` as in :meth:`events`."""
         return Explanation.of(EventLabels.of(self._readable, tags), user, item)
 
-    @property
-    def _readable(self) -> Space:
-        """The space whose events people are shown."""
-        return self.space
-
     # what it proves
-
-    def rules(
-        self,
-        X: Any = None,
-        *,
-        item: Any = None,
-        top: int | None = 100,
-        sort: str = "surprise",
-        min_evidence: int = 1,
-        min_support: float = 0.0,
-        min_confidence: float = 1.0,
-        like: float | None = None,
-        fold: bool = True,
-        restarts: int = 0,
-        convention: Literal["model", "paper"] = "model",
-    ) -> DataFrame:
-        """Rules "users who like if_item also like then_item", the most surprising first.
-
-        The model proves a rule if one set of events lies inside the other: the rule then holds for
-        every user. Another fit of the same data may prove other rules: ``restarts`` tells
-        which last. Events that carry no mass are ignored, and items that never come true, which
-        imply everything, are left out.
-
-        Parameters
-        ----------
-        X : table, optional
-            Where the evidence in the table comes from, such as held-out ratings; which rules
-            there are and how they are ranked is still decided by the training data. None: the
-            training data.
-        item : id, optional
-            Only the rules from this item and to it.
-        top : int or None, default 100
-            How many rules at most; None: all.
-        sort : {"surprise", "lift", "leverage", "confidence", "support", "correlation", "stability"}
-            What the rules are ordered by, the greatest first.
-        min_evidence : int, default 1
-            How many users must have rated both items in the training data.
-        min_support : float, default 0
-            The least probability of both items together, in the population.
-        min_confidence : float, default 1
-            Below 1, also *soft* rules: pairs of which the second has at least this probability
-            given the first, although the set does not lie inside.
-        like : float, optional
-            The least value that counts as a like, in the unit of the table; None: all values
-            above the mean of the training data.
-        fold : bool, default True
-            Leave out what follows: of the rules between two classes of equivalent items, or
-            within one, only the first is kept; "if A then C" goes where "if A then B" is listed
-            and the model proves "if B then C". With ``item``, all its equivalents are listed.
-        restarts : int, default 0
-            Fit this many times more, from other random starts, and give the part of these fits in
-            which a rule holds as its ``stability``; the surprise is multiplied by it. For a model
-            that is compressed from chains, two models of halves of the chains always count too.
-        convention : {"model", "paper"}, default "model"
-            "paper" restates the proved rules as the paper prints them, if_item and then_item
-            exchanged: that direction does not follow from the model, and is called ``converse``.
-
-        Returns
-        -------
-        DataFrame
-            In the library of the table that was fitted. ``kind``: "implies" and "equivalent" are
-            proved, "soft" is not. Under the model, averaged over users: ``antecedent support``,
-            ``consequent support``, ``support``, ``confidence``, ``lift``, ``leverage``,
-            ``conviction``. In the data, over the ``users`` who rated both: ``agreement`` (how often
-            if_item has at most the value of then_item, which is what a rule says), ``like_rate``
-            (of those who like if_item, how many like then_item) with its Wilson interval from
-            ``like_low`` to ``like_high``, and ``base_rate`` (how many like then_item anyway).
-            ``correlation`` of the training ratings beyond the means of items and users.
-            Every rating counts alike, whatever its weight. ``chance``: how likely sets of these
-            sizes have as much in common by chance.
-            ``surprise``: -log10(chance) x correlation, if positive and drawn to zero where few
-            users rated both, x stability.
-        """
-        options = RuleOptions(
-            sort, min_evidence, min_support, min_confidence, like, fold, restarts, convention
-        )
-        return proved_rules(self.miner(options), options, X, item, top, self.settings.verbose)
-
-    def iter_rules(
-        self,
-        X: Any = None,
-        *,
-        min_evidence: int = 1,
-        min_support: float = 0.0,
-        min_confidence: float = 1.0,
-        like: float | None = None,
-        fold: bool = True,
-        restarts: int = 0,
-        convention: Literal["model", "paper"] = "model",
-    ) -> Iterator[DataFrame]:
-        """All rules of :meth:`rules`, as tables of about ten thousand rows, in no order.
-
-        Hardly more than one of these is held at a time.
-        """
-        options = RuleOptions(
-            "surprise", min_evidence, min_support, min_confidence, like, fold, restarts, convention
-        )
-        return stream_of_rules(self.miner(options), options, X, self.settings.verbose)
-
-    def miner(self, options: RuleOptions) -> mining.Miner:
-        """What finds the rules that these options ask for."""
-        return options.miner(self.space, self._other_fits(options.restarts))
 
     def _other_fits(self, n: int) -> list[Codes]:
         """The items' sets in n fits from other starts, without events that carry no mass."""

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from eventspace._base.codes import WORD
 from eventspace._base.errors import UserError
-from eventspace._base.progress import bar
 from eventspace._base.types import Codes, Positions
 from eventspace._base.version import __version__
 from eventspace.data.observations import Observations
@@ -24,8 +23,7 @@ from eventspace.logic.space import Space, known_positions
 from eventspace.report import budget
 from eventspace.report.budget import name_of
 from eventspace.report.fit import fit_of
-from eventspace.rules import mining
-from eventspace.rules.proving import RuleOptions, mined
+from eventspace.rules import telling
 
 DIGITS = 5  # of a number, where nobody computes with it
 PMF_UNIT = 100_000  # PMFs are whole numbers of this part of one
@@ -93,7 +91,7 @@ def _notes(space: Space, items: Positions, people: Positions, users: Any) -> lis
     if rated > budget.RULE_ITEMS:
         notes.append(
             f"Rules in the table are those among the {budget.RULE_ITEMS:,} items with the most "
-            f"ratings, the {budget.RULES:,} most surprising; what an item implies is complete."
+            f"ratings, the first {budget.RULES:,}; what an item implies is complete."
         )
     if users is not None:
         notes.append(f"Of {seen.n_users:,} users the page holds {len(people):,}, as asked for.")
@@ -141,21 +139,23 @@ def hexadecimal(codes: Codes) -> list[str]:
 
 def _rules(
     model: Any, held_out: Any, items: Positions, place: Positions, restarts: int
-) -> dict[str, list[Any]]:
-    """The columns of :meth:`KolmogorovDescent.rules`, of the best-known items."""
-    options = RuleOptions(restarts=restarts)
-    miner, evidence = model.miner(options), options.evidence(held_out, model.space)
+) -> dict[str, Any]:
+    """The columns of :meth:`KolmogorovModel.rules`, of the best-known items; and what a like is."""
+    options = telling.RuleOptions(restarts=restarts)
     known = np.zeros(len(place), dtype=np.bool_)
     known[items[: budget.RULE_ITEMS]] = True
-    miner = replace(miner, items=known)
-    with bar("rules", miner.n_classes, model.settings.verbose) as update:
-        found = mining.best(mined(miner, update), miner, budget.RULES)
-    columns = mining.columns(found, miner, evidence, "model")
+    miner = replace(model.miner(options), items=known)
+    found = telling.found_rules(miner, None, budget.RULES, model.settings.verbose)
+    columns = telling.columns_of(found, miner, options, model.held_out(held_out, None), [])
+    for side in ("if_item", "then_item"):
+        columns[side] = place[found[side]]
+    plain = ("if_item", "then_item", "kind")
     return {
-        "if_item": place[found["if_item"]].tolist(),
-        "then_item": place[found["then_item"]].tolist(),
-        "kind": columns["kind"].tolist(),
-        **{name: rounded(column) for name, column in list(columns.items())[3:]},
+        "like": model.liked_from,
+        **{
+            name: column.tolist() if name in plain else rounded(column)
+            for name, column in columns.items()
+        },
     }
 
 

@@ -1,311 +1,236 @@
-"""Rules: users who like one item also like another, by the sets; and the evidence in the data.
-
-If the set of j lies inside the set of i, then X_j = 1 implies X_i = 1 for every user: the rule
-"if j then i". (The paper states the converse: ``convention="paper"`` restates the rules so.)
-"""
+"""Rules: "of those who like one item, so many like another; of all, so many"."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.codes import inside, masses, sizes
-from eventspace._base.jit import njit
+from eventspace._base.codes import inside
 from eventspace._base.types import Codes, Floats, Positions
-from eventspace.data.frames import DataFrame, data_frame
-from eventspace.logic.inclusion import Classes
 from eventspace.logic.space import Space
-from eventspace.rules.evidence import Evidence
-from eventspace.rules.measures import evidence_measures, log_chance, model_measures, surprise
+from eventspace.rules.law import Law, NextUser
+from eventspace.rules.pairs import Sums, Workspace, compare
 
-CONVENTIONS = ("model", "paper")
-SORTS = ("surprise", "lift", "leverage", "confidence", "support", "correlation", "stability")
+SORTS = ("gain_low", "gain", "confidence", "lift", "support", "agreement_gain", "inclusion")
 IMPLIES, EQUIVALENT, SOFT = range(3)
+KINDS = ("implies", "equivalent", "soft")
+BLOCK = 16  # items whose rules a thread looks for at a time
 POOL = 10_000  # rules held beyond those that are wanted, before the last are let go
+NAMED = 0.9  # what a rule is worth for each of its items that a list has named before
 
-
-COUNTS = ("both", "le", "ge", "like", "like_other", "like_both")  # of a Comparison
-# A rule: positions of the items, what is needed to rank it, and the counts of the data
+COUNTS = Sums._fields[:4]
 RULE = np.dtype(
     [
         ("if_item", np.int64),
         ("then_item", np.int64),
-        ("kind", np.int64),
-        ("support", np.float64),
-        ("correlation", np.float64),
-        ("log_chance", np.float64),
-        ("stability", np.float64),
-        ("surprise", np.float64),
         *((name, np.int64) for name in COUNTS),
+        *((name, np.float64) for name in Law._fields),
+        ("agreement", np.float64),
+        ("agreement_gain", np.float64),
+        ("sorted_by", np.float64),
     ]
 )
 Rules = np.ndarray[tuple[int], np.dtype[np.void]]  # of RULEs
 
 
 @dataclass(frozen=True, eq=False)
-class Miner:
-    """Finds the rules of a space, from one class of equivalent items after another."""
+class Inclusions:
+    """Which sets lie inside which: in the readable model, and in other fits or draws."""
 
-    space: Space
-    evidence: Evidence
-    restarts: list[Codes]  # the items' sets in other fits
-    sort: str
-    min_evidence: int
-    min_support: float
-    min_confidence: float
-    fold: bool
-    items: NDArray[np.bool_] | None = None  # those that may take part, if not all
+    space: Space  # of the readable model
+    sets: Codes  # the items' sets there; after them, those of compound conditions
+    others: list[Codes]  # the same in other fits
 
-    @cached_property
-    def _listed(self) -> NDArray[np.bool_]:
-        """The items that take part: the users of a pair are at most the raters of either."""
-        enough = self.space.ratings >= self.min_evidence
-        return enough if self.items is None else enough & self.items
+    @classmethod
+    def of(cls, space: Space, others: list[Codes]) -> Inclusions:
+        """Those of the items."""
+        return cls(space, space.sets, others)
 
-    @cached_property
-    def _sizes(self) -> NDArray[np.int64]:
-        return sizes(self.space.sets)
+    def with_compounds(self, code: Callable[[Codes], list[Codes]]) -> Inclusions:
+        """With the sets of compound conditions, which follow from the items'."""
+        sets, *others = (np.vstack([sets, *code(sets)]) for sets in (self.sets, *self.others))
+        return Inclusions(self.space, sets, others)
 
-    @cached_property
-    def _classes(self) -> Classes:
-        return Classes(self.space.sets)
+    def kinds(self, if_item: Any, then_item: Any) -> NDArray[np.int64]:
+        """What the readable model proves of pairs; items that never come true prove nothing."""
+        lower, upper = self.sets[if_item], self.sets[then_item]
+        proved = inside(lower, upper) & lower.any(axis=-1)
+        return np.where(proved, np.where(inside(upper, lower), EQUIVALENT, IMPLIES), SOFT)
 
-    @property
-    def classes(self) -> Iterator[Positions]:
-        """The items that take part, those with the same set together."""
-        ptr, items = self._classes.members
-        for c in range(len(self._classes)):
-            members = items[ptr[c] : ptr[c + 1]]
-            yield members[self._listed[members]]
-
-    @property
-    def n_classes(self) -> int:
-        """How many sets the items have."""
-        return len(self._classes)
-
-    def of_class(self, members: Positions) -> Iterator[Rules]:
-        """The rules from the items of a class; folded, those that say something of their own.
-
-        These are one for each class of consequents, if no third listed one lies between, and the
-        first of those among the members.
-        """
-        if not members.size:
-            return
-        partners = self._partners(int(members[0]))
-        held = np.zeros(0, RULE)
-        for item in members.tolist():
-            rules = self._ranked(self._from(item, *partners))
-            if not self.fold:
-                yield rules
-                continue
-            # of two equivalent items, the one with the lower ratings is to imply the other
-            rules = rules[(rules["kind"] != EQUIVALENT) | (rules["le"] >= rules["ge"])]
-            held = np.concatenate([held, rules])
-            if len(held) > POOL:
-                held = self._firsts(held, "then_item")
-        if self.fold:
-            yield self._least(self._firsts(held, "then_item"), "then_item")
-
-    def of_item(self, item: int) -> Rules:
-        """The rules from an item and those to it, with all of its equivalents."""
-        above = self._ranked(self._from(item, *self._partners(item)))
-        below = self._from(item, *self._partners(item, swapped=True), swapped=True)
-        below = self._ranked(below)
-        if self.fold:
-            equal = above[above["kind"] == EQUIVALENT]
-            above, below = (part[part["kind"] != EQUIVALENT] for part in (above, below))
-            above = self._least(self._firsts(above, "then_item"), "then_item")
-            below = self._least(self._firsts(below, "if_item"), "if_item")
-            above = np.concatenate([equal, above])
-        return np.concatenate([above, below])
-
-    def order(self, rules: Rules) -> Positions:
-        """The rules from the first to the last: by what they are sorted by, then by evidence."""
-        measures = {name: rules[name] for name in ("surprise", "correlation", "stability")}
-        value = (measures | self.measures(rules))[self.sort]
-        return np.lexsort((rules["then_item"], rules["if_item"], -rules["both"], -value))
-
-    def measures(self, rules: Rules) -> dict[str, Floats]:
-        """The rules under the joint law."""
-        p = self.space.probability
-        p_if, p_then = p[rules["if_item"]], p[rules["then_item"]]
-        return model_measures(p_if, p_then, rules["support"], rules["kind"] != SOFT)
-
-    def _partners(
-        self, item: int, *, swapped: bool = False
-    ) -> tuple[Positions, Floats, NDArray[np.bool_]]:
-        """The items that a rule from an item (swapped: to it) may lead to (come from).
-
-        With the probability of both together, and whether the one set lies inside the other.
-        """
-        sets, here, probability = self.space.sets, self.space.sets[item], self.space.probability
-        included = inside(sets, here) if swapped else inside(here, sets)
-        least = max(self.min_support, np.finfo(np.float64).tiny)
-        if self.min_confidence == 1:
-            listed = np.flatnonzero(included & self._listed)
-            support = probability[listed] if swapped else np.full(len(listed), probability[item])
-        else:
-            listed = np.flatnonzero(self._listed)
-            support = masses(sets[listed] & here, self.space.mass)
-            lower = probability[listed] if swapped else probability[item]
-            sure = included[listed] | (support >= self.min_confidence * lower)
-            listed, support = listed[sure], support[sure]
-        enough = support >= least
-        return listed[enough], support[enough], included[listed[enough]]
-
-    def _from(
-        self,
-        item: int,
-        others: Positions,
-        support: Floats,
-        included: NDArray[np.bool_],
-        *,
-        swapped: bool = False,
-    ) -> Rules:
-        """The rules from an item to its partners (swapped: from them), to be ranked yet."""
-        compared = self.evidence.compare(item, others)
-        if swapped:
-            compared = compared.swapped()
-        rules = np.zeros(len(others), RULE)
-        rules["if_item"], rules["then_item"] = (others, item) if swapped else (item, others)
-        for name in COUNTS:
-            rules[name] = getattr(compared, name)
-        rules["correlation"] = compared.correlation
-        equal = included & (self._sizes[others] == self._sizes[item])
-        rules["kind"] = np.where(equal, EQUIVALENT, np.where(included, IMPLIES, SOFT))
-        rules["support"] = support
-        listed = (compared.both >= self.min_evidence) & (others != item)
-        return np.asarray(rules[listed])
-
-    def _ranked(self, rules: Rules) -> Rules:
-        """The rules with what they are ranked by."""
-        lower, upper = rules["if_item"], rules["then_item"]
-        rules["log_chance"] = log_chance(
-            int(sizes(self.space.occurring)),
-            self._sizes[lower],
-            self._sizes[upper],
-            sizes(self.space.sets[lower] & self.space.sets[upper]),
-        )
-        rules["stability"] = self._stability(rules)
-        rules["surprise"] = surprise(
-            rules["log_chance"], rules["correlation"], rules["both"], rules["stability"]
-        )
-        return rules
-
-    def _stability(self, rules: Rules) -> Floats:
-        """The share of other fits in which a rule, or an equivalence, holds; NaN without any."""
-        if not self.restarts:
-            return np.full(len(rules), np.nan)
-        lower, upper, equal = rules["if_item"], rules["then_item"], rules["kind"] == EQUIVALENT
+    def share(self, if_item: Positions, then_item: Positions) -> Floats:
+        """In what share of the other fits the one set lies inside the other; NaN without any."""
+        if not self.others:
+            return np.full(len(if_item), np.nan)
         held = [
-            inside(sets[lower], sets[upper])
-            & (inside(sets[upper], sets[lower]) | ~equal)
-            & sets[lower].any(axis=1)
-            for sets in self.restarts
+            inside(sets[if_item], sets[then_item]) & sets[if_item].any(axis=1)
+            for sets in self.others
         ]
         return np.asarray(np.mean(held, axis=0))
 
-    def _firsts(self, rules: Rules, side: str) -> Rules:
-        """Of each kind, the first rule of each class of the items on a side."""
-        rules = rules[self.order(rules)]
-        keys = rules["kind"] * self.n_classes + self._classes.of_item[rules[side]]
-        return np.asarray(rules[np.sort(np.unique(keys, return_index=True)[1])])
 
-    def _least(self, rules: Rules, side: str) -> Rules:
-        """The rules without implications that another one's class lies between."""
-        sets = self.space.sets[rules[side]]
-        proved = np.flatnonzero(rules["kind"] == IMPLIES)
-        kept = rules["kind"] != IMPLIES
-        kept[proved] = _minimal(sets[proved] if side == "then_item" else ~sets[proved])
-        return np.asarray(rules[kept])
+@dataclass(frozen=True, eq=False)
+class Miner:
+    """Finds the rules between items that enough users like both."""
+
+    next_user: NextUser
+    inclusions: Inclusions
+    sort: str
+    min_evidence: int
+    proved: bool  # only what the readable model proves
+    fold: bool
+    n_threads: int
+    items: NDArray[np.bool_] | None = None  # those that may take part, if not all
+
+    @cached_property
+    def listed(self) -> Positions:
+        """The items that take part: no more users like two than like either."""
+        likes = self.next_user.likes
+        enough = (np.diff(likes.item_ptr) > 0) & (likes.item_sums()[:, 1] >= self.min_evidence)
+        return np.flatnonzero(enough if self.items is None else enough & self.items)
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks of rules there are."""
+        return -(-len(self.listed) // BLOCK)
+
+    def blocks(self) -> Iterator[Rules]:
+        """All rules, those of some items at a time with the items after them."""
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            starts = iter(range(0, len(self.listed), BLOCK))
+            ahead = [pool.submit(self._block, k) for k in islice(starts, 2 * self.n_threads)]
+            while ahead:
+                yield ahead.pop(0).result()
+                ahead.extend(pool.submit(self._block, k) for k in islice(starts, 1))
+
+    def _block(self, start: int) -> Rules:
+        room = Workspace(self.next_user.likes.n_items)
+        room.wanted[self.listed[start:]] = True
+        found = []
+        for item in self.listed[start : start + BLOCK].tolist():
+            room.wanted[item] = False
+            found.append(self._of_pairs(item, room))
+        return np.concatenate(found)
+
+    def of_item(self, item: int) -> Rules:
+        """The rules from an item and to it."""
+        room = Workspace(self.next_user.likes.n_items)
+        room.wanted[self.listed] = True
+        return self._of_pairs(item, room)
+
+    def _of_pairs(self, item: int, room: Workspace) -> Rules:
+        """The rules from an item to the others that are wanted, and back."""
+        others, sums = compare(self.next_user.likes, item, room)
+        enough = sums.like_both >= self.min_evidence
+        others, sums = others[enough], Sums(*(part[enough] for part in sums))
+        law = self.next_user.law(item, others, sums)
+        agreement, beyond = self.next_user.agreement(item, others, sums)
+        there = np.zeros(len(others), RULE)
+        there["if_item"], there["then_item"] = item, others
+        for names, values in ((COUNTS, sums), (Law._fields, law)):
+            for name in names:
+                there[name] = getattr(values, name)
+        there["agreement"], there["agreement_gain"] = agreement, beyond
+        back = swapped(there)
+        there, back = self.sorted_by(there), self.sorted_by(back)
+        told, told_back = self.told(there), self.told(back)
+        if self.fold:  # of two directions the better one
+            better = ~told_back | (there["sorted_by"] >= back["sorted_by"])
+            told, told_back = told & better, told_back & ~(told & better)
+        return np.concatenate([there[told], back[told_back]])
+
+    def told(self, rules: Rules) -> NDArray[np.bool_]:
+        """Which rules are listed: the proved, or those that gain and that the counts affirm."""
+        if self.proved:
+            kinds = self.inclusions.kinds(rules["if_item"], rules["then_item"])
+            return np.asarray(kinds != SOFT)
+        affirmed = rules["like_both"] * rules["users"] > rules["like"] * rules["like_other"]
+        return np.asarray(affirmed & (law_of(rules).gain_low > 0))
+
+    def sorted_by(self, rules: Rules) -> Rules:
+        """The rules with what they are sorted by."""
+        rules["sorted_by"] = self._value(rules)
+        return rules
+
+    def _value(self, rules: Rules) -> Floats:
+        """What rules are sorted by."""
+        if self.sort == "agreement_gain":
+            return np.asarray(rules["agreement_gain"])
+        if self.sort == "inclusion":
+            return self.inclusions.share(rules["if_item"], rules["then_item"])
+        return np.asarray(getattr(law_of(rules), self.sort))
 
 
-def best(blocks: Iterable[Rules], miner: Miner, top: int | None) -> Rules:
-    """The first of all rules, holding few more than these at a time."""
+def swapped(rules: Rules) -> Rules:
+    """The same pairs the other way round."""
+    back = rules.copy()
+    for one, other in (("if_item", "then_item"), ("like", "like_other")):
+        back[one], back[other] = rules[other], rules[one]
+    for name, parameter in law_of(rules).swapped()._asdict().items():
+        back[name] = parameter
+    back["agreement"], back["agreement_gain"] = 1 - rules["agreement"], -rules["agreement_gain"]
+    return back
+
+
+def law_of(rules: Rules) -> Law:
+    """The law of each rule."""
+    return Law(*(rules[name] for name in Law._fields))
+
+
+def ordered(rules: Rules) -> Rules:
+    """From the first to the last: by what they are sorted by, then by evidence."""
+    ties = rules["then_item"], rules["if_item"], -rules["users"]
+    return rules[np.lexsort((*ties, -rules["sorted_by"]))]
+
+
+def best(blocks: Iterable[Rules], top: int | None, *, varied: bool) -> Rules:
+    """The first of all rules, holding few more than these at a time.
+
+    In a varied list a rule counts a tenth less for each of its items that was named before.
+    """
     pool, held = [np.zeros(0, RULE)], 0
     for block in blocks:
         pool.append(block)
         held += len(block)
         if top is not None and held > 2 * top + POOL:
-            rules = np.concatenate(pool)
-            pool, held = [rules[miner.order(rules)[:top]]], top
-    rules = np.concatenate(pool)
-    return rules[miner.order(rules)[:top]]
+            rules = _possible(np.concatenate(pool), top)
+            pool, held = [rules], len(rules) - top
+    rules = ordered(np.concatenate(pool))
+    if top is None or len(rules) <= 1:
+        return rules
+    return _varied(_possible(rules, top), top) if varied else rules[:top]
 
 
-def table(rules: Rules, miner: Miner, evidence: Evidence | None, convention: str) -> DataFrame:
-    """Rules as a DataFrame of the caller's library, with evidence from another table if given."""
-    library = miner.space.observations.library
-    return data_frame(columns(rules, miner, evidence, convention), library)
+def _possible(rules: Rules, top: int) -> Rules:
+    """The rules that may be among the first of a varied list: no other is worth as much."""
+    if len(rules) <= top:
+        return rules
+    value = rules["sorted_by"]
+    last = np.partition(value, len(value) - top)[len(value) - top]
+    return np.asarray(rules[value >= min(last, last * NAMED**2)])
 
 
-def columns(
-    rules: Rules, miner: Miner, evidence: Evidence | None, convention: str
-) -> dict[str, NDArray[Any]]:
-    """The columns of that table."""
-    ids = miner.space.observations.item_ids
-    if_item, then_item = rules["if_item"], rules["then_item"]
-    counts = {name: rules[name] for name in COUNTS}
-    if evidence is not None:
-        counts = evidence.compare_pairs(if_item, then_item)._asdict()
-    measures = miner.measures(rules)
-    kinds = np.array(["implies", "equivalent", "soft"], dtype=object)
-    if convention == "paper":  # the same inclusions, read the other way round
-        if_item, then_item = then_item, if_item
-        counts["le"], counts["like"], counts["like_other"] = (
-            counts[name] for name in ("ge", "like_other", "like")
-        )
-        measures = model_measures(
-            measures["consequent support"],
-            measures["antecedent support"],
-            measures["support"],
-            rules["kind"] == EQUIVALENT,
-        )
-        kinds[IMPLIES] = "converse"
-    found = {
-        "if_item": ids.values[if_item],
-        "then_item": ids.values[then_item],
-        "kind": kinds[rules["kind"]],
-        "surprise": rules["surprise"],
-        **measures,
-        **evidence_measures(counts),
-        "correlation": rules["correlation"],
-        "chance": 10 ** rules["log_chance"],
-    }
-    if miner.restarts:
-        found["stability"] = rules["stability"]
-    return found
-
-
-def _minimal(codes: Codes) -> NDArray[np.bool_]:
-    """Which of some distinct sets contain no other of them."""
-    order = np.argsort(sizes(codes), kind="stable")
-    minimal = np.zeros(len(codes), dtype=np.bool_)
-    minimal[order] = _first_of_chains(np.ascontiguousarray(codes[order]))
-    return minimal
-
-
-@njit(cache=True, nogil=True)
-def _first_of_chains(codes: Any) -> Any:
-    """Of sets by their size, those that contain none before them."""
-    minimal = np.zeros(codes.shape[0], np.bool_)
-    for i in range(codes.shape[0]):
-        alone = True
-        for j in range(i):
-            if not minimal[j]:
-                continue
-            inside = True
-            for w in range(codes.shape[1]):
-                if codes[j, w] & ~codes[i, w]:
-                    inside = False
-                    break
-            if inside:
-                alone = False
-                break
-        minimal[i] = alone
-    return minimal
+def _varied(rules: Rules, top: int) -> Rules:
+    """The first rules of a list that prefers items not named before."""
+    value = rules["sorted_by"].tolist()
+    sides = list(zip(rules["if_item"].tolist(), rules["then_item"].tolist(), strict=True))
+    waiting = [(-v, k, 0) for k, v in enumerate(value)]
+    heapq.heapify(waiting)
+    named: set[int] = set()
+    taken: list[int] = []
+    while waiting and len(taken) < top:
+        _, k, counted = heapq.heappop(waiting)
+        again = sum(side in named for side in sides[k])
+        if again > counted and value[k] > 0:
+            heapq.heappush(waiting, (-value[k] * NAMED**again, k, again))
+            continue
+        taken.append(k)
+        named.update(sides[k])
+    return np.asarray(rules[taken])

@@ -1,0 +1,134 @@
+"""What a like is, and how likely the model finds one: for every rating, and at large."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from eventspace._base.checks import is_real
+from eventspace._base.errors import UserError
+from eventspace._base.types import Floats
+from eventspace.data.entries import Entries, transpose
+from eventspace.data.factors import dot_products
+from eventspace.data.observations import Observations
+
+LEAST = 5e-3  # no chance is nearer to 0 or 1
+SAMPLED = 512  # users who stand for all, the more probably the more they rated
+
+Float32s = NDArray[np.float32]
+
+
+def liked_from(seen: Observations, like: Any) -> float:
+    """The least value that is a like: as said, or the least observed one above the mean."""
+    if like is None:
+        value = seen.by_user.value
+        above = value[value > value.mean(dtype=np.float64)]
+        return float(seen.from_unit(above.min())) if above.size else math.inf
+    if not is_real(like) or math.isnan(like):
+        raise UserError("must be a number, in the unit of the table.", parameter="like", value=like)
+    return float(like)
+
+
+@dataclass(frozen=True, eq=False)
+class Likes:
+    """The ratings of a table by user and by item, each with what is to be counted of it."""
+
+    threshold: np.float32  # the least chance that is a like
+    ptr: NDArray[np.int64]  # of users
+    index: NDArray[np.int32]
+    facts: Float32s  # of each rating: its value, whether it is a like, and the model's chances
+    item_ptr: NDArray[np.int64]
+    item_index: NDArray[np.int32]
+    item_facts: Float32s
+
+    @classmethod
+    def of(cls, seen: Observations, like: float, facts: list[Float32s] | None = None) -> Likes:
+        """``like`` is the least value that is one, in the unit of the table.
+
+        ``facts`` are the model's chances of each rating, by user: none for a table that the model
+        has not seen.
+        """
+        threshold = np.float32(seen.to_unit(like))
+        by_user = seen.by_user
+        nothing = np.zeros(by_user.value.size, dtype=np.float32)
+        liked = (by_user.value >= threshold).astype(np.float32)
+        columns = [by_user.value, liked, *(facts or [nothing, nothing])]
+        by_item = [_by_item(by_user, column, seen.n_items) for column in columns]
+        return cls(
+            threshold,
+            by_user.ptr,
+            by_user.index,
+            np.column_stack(columns),
+            seen.by_item.ptr,
+            seen.by_item.index,
+            np.column_stack(by_item),
+        )
+
+    @property
+    def n_items(self) -> int:
+        """How many items the table has."""
+        return len(self.item_ptr) - 1
+
+    def item_sums(self) -> Floats:
+        """The sums of all the facts over the ratings of each item: items x facts."""
+        items = np.repeat(np.arange(self.n_items), np.diff(self.item_ptr))
+        sums = [np.bincount(items, fact, self.n_items) for fact in self.item_facts.T]
+        return np.column_stack(sums)
+
+    def raters(self, item: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """The users who rated an item, in their order, and which of them like it."""
+        own = slice(self.item_ptr[item], self.item_ptr[item + 1])
+        return self.item_index[own], self.item_facts[own, 1] > 0
+
+
+def _by_item(by_user: Entries, column: Float32s, n_items: int) -> Float32s:
+    """A fact of each rating, in the order by item."""
+    return transpose(by_user._replace(value=column), n_items).value
+
+
+@dataclass(frozen=True, eq=False)
+class ChanceOfLike:
+    """P[a value is a like | the chance p]: for yes and no it is p, else that of a normal law."""
+
+    cut: float  # where values begin to be likes: between the least of them and the next one
+    spread: Floats  # of users: the standard deviation of a value around its chance
+    yes_or_no: bool
+
+    @classmethod
+    def of(cls, seen: Observations, spread: Floats, like: float) -> ChanceOfLike:
+        """The law of a table's values."""
+        value, threshold = seen.by_user.value, np.float32(seen.to_unit(like))
+        below = value[value < threshold]
+        cut = float(threshold + (below.max() if below.size else threshold)) / 2
+        yes_or_no = bool(np.isin(value, (0.0, 1.0)).all() and 0 < threshold <= 1)
+        return cls(cut, np.maximum(spread, LEAST), yes_or_no)
+
+    def __call__(self, p: Floats, users: NDArray[Any]) -> Float32s:
+        """The chances of likes."""
+        chance = p if self.yes_or_no else ndtr((p - self.cut) / self.spread[users])
+        return np.clip(chance, LEAST, 1 - LEAST).astype(np.float32)
+
+
+def likes_of(
+    seen: Observations, factors: tuple[Floats, Floats], spread: Floats, like: float
+) -> tuple[Likes, Float32s]:
+    """The ratings of a table with the model's chances, and the chances of some users at large.
+
+    ``factors`` are those of the chances: users x events and items x events. The chances at large
+    are items x users; who these are does not depend on the seed of the model.
+    """
+    theta, psi = factors
+    law = ChanceOfLike.of(seen, spread, like)
+    users, items, _ = seen.coo()
+    p = np.clip(dot_products(theta, psi, users, items), 0.0, 1.0)
+    found = Likes.of(seen, like, [law(p, users), p.astype(np.float32)])
+    sizes = seen.by_user.sizes
+    n = min(SAMPLED, int(np.count_nonzero(sizes)))
+    some = np.random.default_rng(0).choice(len(sizes), n, replace=False, p=sizes / sizes.sum())
+    p = np.clip(psi @ theta[some].T, 0.0, 1.0)
+    return found, law(p, some)
