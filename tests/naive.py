@@ -10,6 +10,7 @@ import itertools
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit, ndtr
 
 Floats = NDArray[np.float64]
 
@@ -207,3 +208,58 @@ def hull_vertices(table: Floats) -> set[tuple[int, ...]]:
         if np.abs(system @ mix - right).max() < 1e-4:
             found.add(vertex)
     return found
+
+
+def chance_of_like(p: Floats, stars: Floats, spread: Floats, like: float) -> Floats:
+    """P[the value is a like], users x items: all in the unit from 0 to 1; NaN is not rated."""
+    seen = stars[~np.isnan(stars)]
+    if set(seen) <= {0.0, 1.0}:
+        chance = p
+    else:
+        below = seen[seen < like]
+        cut = (like + (below.max() if below.size else like)) / 2
+        chance = ndtr((p - cut) / np.maximum(spread, 5e-3)[:, None])
+    return np.clip(chance, 5e-3, 1 - 5e-3)
+
+
+def offsets(chance: Floats, stars: Floats, like: float) -> Floats:
+    """What the likes of each item say beyond the model, in log-odds."""
+    rated = ~np.isnan(stars)
+    liked = np.where(rated, stars, -1) >= like
+    n = rated.sum(axis=0)
+    mean = np.where(n > 0, np.where(rated, chance, 0).sum(axis=0) / np.maximum(n, 1), 0.5)
+    mean = np.clip(mean, 1e-3, 1 - 1e-3)
+    share = (liked.sum() + 1) / (n.sum() + 2)
+    shift = logit(share) - logit(np.clip(chance[rated].mean(), 1e-3, 1 - 1e-3))
+    expected = expit(logit(mean) + shift)
+    return np.asarray(logit((liked.sum(axis=0) + 50 * expected) / (n + 50)) - logit(mean))
+
+
+def next_user(
+    chance: Floats, stars: Floats, like: float, offset: Floats, slope: float, i: int, j: int
+) -> tuple[float, float, float, float]:
+    """Dirichlet's parameters of (both, only i, only j, neither), for the next user."""
+    rated = ~np.isnan(stars)
+    people = rated.any(axis=1)
+    both = rated[:, i] & rated[:, j]
+    a, b = chance[both, i], chance[both, j]
+    large_a, large_b = chance[people, i], chance[people, j]
+    n = both.sum() + 20
+    q = ((a * b).sum() + 20 * (large_a * large_b).mean()) / n
+    p_i, p_j = (a.sum() + 20 * large_a.mean()) / n, (b.sum() + 20 * large_b.mean()) / n
+    odds = (q * (1 - p_i - p_j + q) / ((p_i - q) * (p_j - q))) ** slope
+    p_i, p_j = expit(logit(p_i) + offset[i]), expit(logit(p_j) + offset[j])
+    # the joint chance with these margins and this odds ratio, by bisection
+    low, high = max(0.0, p_i + p_j - 1), min(p_i, p_j)
+    for _ in range(200):
+        q = (low + high) / 2
+        low, high = (
+            (q, high) if q * (1 - p_i - p_j + q) < odds * (p_i - q) * (p_j - q) else (low, q)
+        )
+    x, y = stars[both, i] >= like, stars[both, j] >= like
+    return (
+        70 * q + (x & y).sum(),
+        70 * (p_i - q) + (x & ~y).sum(),
+        70 * (p_j - q) + (~x & y).sum(),
+        70 * (1 - p_i - p_j + q) + (~x & ~y).sum(),
+    )

@@ -99,7 +99,7 @@ def test_all_events_are_one_model_that_says_the_same(average, stars, tmp_path) -
     one, two = model.query("i0 & ~i1"), average.query("i0 & ~i1")
     assert_allclose(one.probability("u3"), two.probability("u3"))
     bits = model.indicators_
-    rules = model.rules(top=None, fold=False)
+    rules = model.rules(proved=True, top=None, fold=False, min_evidence=0)
     place = {item: k for k, item in enumerate(model.item_ids_)}
     proved = {(r.if_item, r.then_item) for r in rules.itertuples()}
     sets = pack(bits)

@@ -89,10 +89,10 @@ def test_given_parts_stay_given_when_somebody_is_new(model, table) -> None:
     assert parts.fold_in(([100], [0], [1.0])).summary().count("were given") == 1
 
 
-def test_an_average_has_no_stream_of_rules(table) -> None:
+def test_an_average_streams_its_rules_too(table) -> None:
     average = KolmogorovEnsemble(3, n_models=2, random_state=0).fit(table)
-    with pytest.raises(ValueError, match=r"rules\(top=None\) gives them all"):
-        average.fitted_.iter_rules()
+    streamed = sum(map(len, average.iter_rules(min_evidence=1)))
+    assert streamed == len(average.rules(top=None, min_evidence=1)) > 0
 
 
 def test_r_squared_is_that_of_scikit_learn() -> None:

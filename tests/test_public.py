@@ -76,6 +76,7 @@ def test_public_names_of_the_classes() -> None:
         "get_feature_names_out",
         "holding",
         "inverse_transform",
+        "iter_rules",
         "load",
         "order",
         "predict",

@@ -239,13 +239,13 @@ def test_a_sample_has_a_draw_of_each_chain_and_all_share_their_pmfs(weighed) -> 
 
 
 def test_rules_are_those_of_single_draws(weighed) -> None:
-    found = weighed.rules(top=None, min_probability=0.4)
+    found = weighed.rules(top=None, fold=False)
     place = {item: k for k, item in enumerate(weighed.item_ids_)}
     bits = np.concatenate([bits.reshape(56, 4, 6) for _, bits in weighed.samples()], axis=1)
     for rule in found.itertuples():
         a, b = bits[place[rule.if_item]], bits[place[rule.then_item]]
         held = a.any(axis=1) & ~(a & ~b).any(axis=1)
-        assert rule.probability == pytest.approx(held.mean())
+        assert rule.inclusion == pytest.approx(held.mean())
     assert len(found) > 5
 
 
