@@ -81,7 +81,9 @@ class RuleTeller(Predictor):
             The column that they are ordered by, the greatest first: "gain_low", "gain",
             "confidence", "lift", "support", "agreement_gain" or "inclusion".
         min_evidence : int or "auto"
-            How many users must like both items: 20, or a twentieth of all if these are few.
+            How many users must like both items: 20, or a twentieth of all if these are few. In the
+            order by "agreement_gain" those who rated both count, and listed is what agrees more
+            than the means say.
         proved : bool, default False
             Only the rules that the readable model proves: all of them, whatever they gain.
         conditions : int, default 1

@@ -23,7 +23,7 @@ AT_LARGE = 20.0  # users at large who stand beside those that rated both
 OF_ITEM = 50.0  # ratings that the model's mean chance of an item is worth, against its own
 LEARNT_ON = 200  # items whose pairs tell how much the model understates
 LEAST_USERS = 5  # of these pairs
-SLOPES = np.linspace(0.5, 3.0, 51)
+SLOPES = np.linspace(0.5, 3.0, 26)
 LEVEL = 0.9  # of all intervals
 Z = 1.644854  # which a normal law reaches beyond on either side once in twenty
 

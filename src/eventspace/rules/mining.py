@@ -78,7 +78,7 @@ class Inclusions:
 
 @dataclass(frozen=True, eq=False)
 class Miner:
-    """Finds the rules between items that enough users like both."""
+    """Finds the rules between items of which enough is known together."""
 
     next_user: NextUser
     inclusions: Inclusions
@@ -91,10 +91,17 @@ class Miner:
 
     @cached_property
     def listed(self) -> Positions:
-        """The items that take part: no more users like two than like either."""
+        """The items that take part: no pair has more evidence than either of its items."""
         likes = self.next_user.likes
-        enough = (np.diff(likes.item_ptr) > 0) & (likes.item_sums()[:, 1] >= self.min_evidence)
+        raters = np.diff(likes.item_ptr)
+        known = raters if self._of_agreement else likes.item_sums()[:, 1]
+        enough = (raters > 0) & (known >= self.min_evidence)
         return np.flatnonzero(enough if self.items is None else enough & self.items)
+
+    @property
+    def _of_agreement(self) -> bool:
+        """Whether all who rated both are evidence, and not only those who like both."""
+        return self.sort == "agreement_gain"
 
     @property
     def n_blocks(self) -> int:
@@ -128,7 +135,8 @@ class Miner:
     def _of_pairs(self, item: int, room: Workspace) -> Rules:
         """The rules from an item to the others that are wanted, and back."""
         others, sums = compare(self.next_user.likes, item, room)
-        enough = sums.like_both >= self.min_evidence
+        evidence = sums.users if self._of_agreement else sums.like_both
+        enough = evidence >= self.min_evidence
         others, sums = others[enough], Sums(*(part[enough] for part in sums))
         law = self.next_user.law(item, others, sums)
         agreement, beyond = self.next_user.agreement(item, others, sums)
@@ -151,6 +159,8 @@ class Miner:
         if self.proved:
             kinds = self.inclusions.kinds(rules["if_item"], rules["then_item"])
             return np.asarray(kinds != SOFT)
+        if self._of_agreement:
+            return np.asarray(rules["agreement_gain"] > 0)
         affirmed = rules["like_both"] * rules["users"] > rules["like"] * rules["like_other"]
         return np.asarray(affirmed & (law_of(rules).gain_low > 0))
 
