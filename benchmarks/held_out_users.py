@@ -291,7 +291,7 @@ def calibration(split: Split) -> list[dict[str, float]]:
     return rows
 
 
-def significance(split: Split, n_rules: int = 1_000) -> dict[str, int]:
+def significance(split: Split, n_rules: int) -> dict[str, int]:
     """Half of the held-out users test the first rules; the others judge those let through."""
     rules = mining.best(miner(split).blocks(), n_rules, varied=True)
     pairs = split.pairs(rules)
@@ -338,7 +338,7 @@ def main() -> None:
                 "agreement": of_lists(split.test, agreement_lists(split), agreements, BY_AGREEMENT),
                 "estimates": estimates(split),
                 "calibration": calibration(split),
-                "significance": significance(split),
+                "significance": [significance(split, n) for n in (100, 1_000)],
             }
             print(name, seed, _short(figures[f"{name}, {seed}"]), flush=True)
     save("held_out_users", figures)

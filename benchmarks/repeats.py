@@ -2,13 +2,15 @@
 
 Each pair of models has its events matched by the assignment with which most bits agree, weighted by
 ratings. Given are the bits that agree, the correlation of the masses that users give to matched
-events, and how many of the first hundred rules of one model are inclusions in the other.
+events, how many of the first hundred rules of one model are among those of the other, and how many
+of the first hundred that it proves the other proves, too.
 
     python -m benchmarks.repeats
 """
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import permutations
 from typing import Any
 
@@ -20,27 +22,34 @@ from benchmarks.timing import publish, save, table
 from eventspace import KolmogorovModel, Observations
 from eventspace._base.codes import inside
 
-SPLIT, SIZES, SEEDS, FIRST = 4, (8, 16), range(10), 100
+SPLIT, SIZES, SEEDS, FIRST, LIKE = 4, (8, 16), range(10), 100, 4
 
 
-def agreement(one: Any, other: Any) -> tuple[float, float, float]:
-    """Of two models: bits, PMFs, and the first rules of the one that hold in the other."""
+def agreement(one: Any, other: Any) -> tuple[float, float, float, float]:
+    """Of two models: bits, PMFs, the first rules that both have, and the proofs that both have."""
     weights = one.observations_.by_item.sizes.astype(np.float64)
     a, b = one.indicators_.astype(np.float64), other.indicators_.astype(np.float64)
     same = ((a * weights[:, None]).T @ b + ((1 - a) * weights[:, None]).T @ (1 - b)) / weights.sum()
     mine, theirs = linear_sum_assignment(same, maximize=True)
     pairs = zip(one.pmf_.T[mine], other.pmf_.T[theirs], strict=True)
     pmf = np.mean([np.corrcoef(x, y)[0, 1] for x, y in pairs])
-    rules = one.rules(top=FIRST)
-    at = [
-        one.observations_.item_ids.positions(rules[c].to_numpy()) for c in ("if_item", "then_item")
-    ]
+    rules = [first(model) for model in (one, other)]
+    lower, upper = np.transpose(first(one, proved=True))
     sets = other.fitted_.space.sets
     return (
         float(same[mine, theirs].mean()),
         float(pmf),
-        float(inside(sets[at[0]], sets[at[1]]).mean()),
+        len(set(rules[0]) & set(rules[1])) / len(rules[0]),
+        float(inside(sets[lower], sets[upper]).mean()),
     )
+
+
+@cache
+def first(model: Any, **options: Any) -> list[tuple[int, int]]:
+    """The first rules, as positions of items."""
+    rules, ids = model.rules(top=FIRST, like=LIKE, **options), model.observations_.item_ids
+    at = [ids.positions(rules[c].to_numpy()).tolist() for c in ("if_item", "then_item")]
+    return list(zip(*at, strict=True))
 
 
 def main() -> None:

@@ -258,8 +258,8 @@ def next_user(
         )
     x, y = stars[both, i] >= like, stars[both, j] >= like
     return (
-        70 * q + (x & y).sum(),
-        70 * (p_i - q) + (x & ~y).sum(),
-        70 * (p_j - q) + (~x & y).sum(),
-        70 * (1 - p_i - p_j + q) + (~x & ~y).sum(),
+        100 * q + (x & y).sum(),
+        100 * (p_i - q) + (x & ~y).sum(),
+        100 * (p_j - q) + (~x & y).sum(),
+        100 * (1 - p_i - p_j + q) + (~x & ~y).sum(),
     )

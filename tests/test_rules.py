@@ -349,6 +349,16 @@ def test_other_users_test_the_rules_and_change_none() -> None:
     assert (other["p_value"], other["q_value"]) == (1, 1)
 
 
+def test_likes_of_a_table_with_another_scale_are_not_lost(ratings) -> None:
+    model = KolmogorovDescent(3, random_state=0).fit(ratings)
+    high = ratings[ratings["rating"] >= model.liked_from_]
+    assert high["rating"].min() == model.liked_from_
+    tested = everything(model, X=high, like=None)
+    known = tested[tested["held_out_users"] > 0]
+    assert len(known) > 5
+    assert (known["held_out_base"] == 1).all()
+
+
 def test_a_table_in_another_unit_is_doubted(ratings) -> None:
     model = KolmogorovDescent(3, random_state=0).fit(ratings)
     with pytest.warns(UserWarning, match="nothing in the table reaches 3.5"):
@@ -358,7 +368,7 @@ def test_a_table_in_another_unit_is_doubted(ratings) -> None:
 def test_a_like_is_above_the_mean_unless_said_otherwise(ratings) -> None:
     model = KolmogorovDescent(3, random_state=0).fit(ratings)
     above = ratings["rating"][ratings["rating"] > ratings["rating"].mean()].min()
-    assert model.liked_from_ == np.float32(above)
+    assert model.liked_from_ == above
     pd.testing.assert_frame_equal(everything(model, like=None), everything(model, like=above))
     assert not everything(model, like=None).equals(everything(model, like=above + 1))
 

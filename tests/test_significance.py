@@ -41,5 +41,5 @@ def test_rules_that_gain_nothing_are_let_through_as_rarely_as_said() -> None:
         pairs = [(i, j) for i in range(12) for j in range(12) if i < j]
         counts = [(80, x[:, i].sum(), x[:, j].sum(), (x[:, i] & x[:, j]).sum()) for i, j in pairs]
         p = p_values(*np.array(counts, dtype=float).T)
-        wrong += (q_values(p, np.ones(len(p), dtype=bool)) < 0.05).any()
+        wrong += int((q_values(p, np.ones(len(p), dtype=bool)) < 0.05).any())
     assert wrong <= 200 * 0.05

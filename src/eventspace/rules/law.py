@@ -18,7 +18,7 @@ from eventspace._base.types import Floats, Positions
 from eventspace.rules.likes import Float32s, Likes
 from eventspace.rules.pairs import Sums, Workspace, compare
 
-STRENGTH = 70.0  # users that the model is worth: chosen on validation users
+STRENGTH = 100.0  # users that the model is worth: chosen on validation users
 AT_LARGE = 20.0  # users at large who stand beside those that rated both
 OF_ITEM = 50.0  # ratings that the model's mean chance of an item is worth, against its own
 LEARNT_ON = 200  # items whose pairs tell how much the model understates

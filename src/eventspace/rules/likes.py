@@ -17,6 +17,7 @@ from eventspace.data.entries import Entries, transpose
 from eventspace.data.factors import dot_products
 from eventspace.data.observations import Observations
 
+ROUNDING = 1e-6
 LEAST = 5e-3  # no chance is nearer to 0 or 1
 SAMPLED = 512  # users who stand for all, the more probably the more they rated
 
@@ -28,10 +29,15 @@ def liked_from(seen: Observations, like: Any) -> float:
     if like is None:
         value = seen.by_user.value
         above = value[value > value.mean(dtype=np.float64)]
-        return float(seen.from_unit(above.min())) if above.size else math.inf
+        return float(f"{seen.from_unit(above.min()):.6g}") if above.size else math.inf
     if not is_real(like) or math.isnan(like):
         raise UserError("must be a number, in the unit of the table.", parameter="like", value=like)
     return float(like)
+
+
+def lowest_like(seen: Observations, like: float) -> np.float32:
+    """The least like from 0 to 1; a little less, since values are rounded."""
+    return np.float32(seen.to_unit(like) - ROUNDING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +59,7 @@ class Likes:
         ``facts`` are the model's chances of each rating, by user: none for a table that the model
         has not seen.
         """
-        threshold = np.float32(seen.to_unit(like))
+        threshold = lowest_like(seen, like)
         by_user = seen.by_user
         nothing = np.zeros(by_user.value.size, dtype=np.float32)
         liked = (by_user.value >= threshold).astype(np.float32)
@@ -102,7 +108,7 @@ class ChanceOfLike:
     @classmethod
     def of(cls, seen: Observations, spread: Floats, like: float) -> ChanceOfLike:
         """The law of a table's values."""
-        value, threshold = seen.by_user.value, np.float32(seen.to_unit(like))
+        value, threshold = seen.by_user.value, lowest_like(seen, like)
         below = value[value < threshold]
         cut = float(threshold + (below.max() if below.size else threshold)) / 2
         yes_or_no = bool(np.isin(value, (0.0, 1.0)).all() and 0 < threshold <= 1)
