@@ -8,7 +8,7 @@ const GAIN_LOW = "gain at\u00a0least"; // the column, broken in two lines at mos
 const HOLDS = 0.05; // the q from which on a rule does not hold
 const PARTS = 10; // of the rules, in the picture of what was promised and found
 const whole = (p) => percent(p, 0);
-const gained = (p) => `${p < 0 ? "−" : "+"}${whole(Math.abs(p))}`;
+const gained = (p) => `+${(100 * p).toFixed(0)}`; // what gains nothing is not listed
 const tested = data.rules.q_value !== undefined; // on held-out data
 const KEY =
   "The band is the 90% interval. The tick is how many like the second anyway. ⇒ and ⇔ are proved by this model, " +
@@ -62,7 +62,7 @@ function ruleColumns() {
         "the tick how many like it anyway",
     },
     numeric("base", "anyway", "of all, how many like the second"),
-    numeric("gain", "gain", "like it, less anyway", gained),
+    numeric("gain", "gain", "like it less anyway, in points of a hundred", gained),
     numeric("gain_low", GAIN_LOW, "the lower end of the 90% interval of the gain", gained),
     {
       label: "users", class: "number narrow", value: (k) => r.like_both[k], cell: counted,
