@@ -44,10 +44,17 @@ def main() -> None:
 
 
 def demo_page(path: Path) -> Path:
-    """The page of a model of MovieLens small, three tenths of the ratings held out."""
+    """The page of a model of MovieLens small.
+
+    A fifth of the users are held out, for the rules; and a tenth of the others' ratings, for the
+    predictions.
+    """
     films = movielens_small()
     table = films.table
-    held_out = np.random.default_rng(0).random(len(table)) < 0.3
+    rng = np.random.default_rng(0)
+    users = table["user"].unique()
+    strangers = table["user"].isin(rng.choice(users, len(users) // 5, replace=False))
+    held_out = strangers | (rng.random(len(table)) < 0.1)
     train = Observations.from_long(table[~held_out], scale=films.scale)
     model = KolmogorovModel(random_state=0).fit(train)
     assert films.items is not None  # which they have
@@ -66,6 +73,7 @@ def take_all(page: Page, address: str, kind: str) -> None:
         "lattice": "lattice",
         "around": f"lattice/{film}",
         "rules": "rules",
+        "found": "rules",
         "items": "items",
         "item": f"item/{film}",
         "user": f"user/{user}",
@@ -76,12 +84,11 @@ def take_all(page: Page, address: str, kind: str) -> None:
         page.wait_for_selector("main h2")
         if name == "lattice":
             page.locator(".box:not(.chosen)").nth(9).click()
-        if name == "rules":
-            page.get_by_label("Users of both, at least").fill("5")
         page.evaluate("document.activeElement.blur(), scrollTo(0, 0)")
-        if name == "why":
-            selector = "aside" if "phone" in kind else "main .split"
-            page.locator(selector).evaluate("e => scrollTo(0, e.getBoundingClientRect().top - 70)")
+        if name in ("found", "why"):
+            why = "aside" if "phone" in kind else "main .split"
+            place = page.locator(why if name == "why" else "main .scatter")
+            place.evaluate("e => scrollTo(0, e.getBoundingClientRect().top - 70)")
         page.mouse.move(0, 0)
         page.wait_for_timeout(400)
         save(page.screenshot(), f"{name}-{kind}.png")

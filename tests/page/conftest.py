@@ -33,13 +33,26 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 
 
 @pytest.fixture(scope="session")
-def films() -> pd.DataFrame:
-    """Stars of 60 users for 40 films with hostile titles among them, half of them missing."""
+def halves() -> list[pd.DataFrame]:
+    """Stars of 60 users for 40 films with hostile titles among them, in two halves."""
     rng = np.random.default_rng(1)
     stars = (1 + 4 * chances(rng, 60, 40, 5, concentration=0.4, share=0.55)).round()
     titles = HOSTILE + [f"Film {k:02d}" for k in range(40 - len(HOSTILE))]
     frame = long(pd.DataFrame(stars, [f"user {u}" for u in range(60)], titles))
-    return frame[rng.random(len(frame)) < 0.5].reset_index(drop=True)
+    first = rng.random(len(frame)) < 0.5
+    return [frame[half].reset_index(drop=True) for half in (first, ~first)]
+
+
+@pytest.fixture(scope="session")
+def films(halves: list[pd.DataFrame]) -> pd.DataFrame:
+    """What the model learns from."""
+    return halves[0]
+
+
+@pytest.fixture(scope="session")
+def held_out(halves: list[pd.DataFrame]) -> pd.DataFrame:
+    """What it has not seen."""
+    return halves[1]
 
 
 @pytest.fixture(scope="session")
@@ -126,6 +139,20 @@ def visit(browser: Any, written: Path) -> Iterator[Visit]:
     """The page of `model`, which at the end has made no request and met no error."""
     with Visit(browser, written, viewport={"width": 1280, "height": 900}) as visit:
         yield visit
+
+
+@pytest.fixture
+def visit_tested(browser: Any, tested: Path) -> Iterator[Visit]:
+    """The page of `model` with held-out data."""
+    with Visit(browser, tested, viewport={"width": 1280, "height": 900}) as visit:
+        yield visit
+
+
+@pytest.fixture(scope="session")
+def tested(
+    model: KolmogorovDescent, held_out: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    return model.report(tmp_path_factory.mktemp("page") / "tested.html", held_out)
 
 
 @pytest.fixture(scope="session")

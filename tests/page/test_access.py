@@ -53,7 +53,17 @@ def test_the_first_key_skips_to_the_content(visit) -> None:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_everything_has_a_name_and_tables_are_tables(visit, view) -> None:
-    page = visit.go(view)
+    all_is_named(visit.go(view))
+
+
+def test_tested_rules_are_named_and_have_their_numbers(visit_tested) -> None:
+    page = visit_tested.go("rules")
+    all_is_named(page)
+    assert page.get_by_role("img", name="Promised and found").count() == 1
+    charts_have_numbers(page)
+
+
+def all_is_named(page) -> None:
     nameless = page.evaluate(
         """() => [...document.querySelectorAll("button, a, input, select, [role=button], svg")]
           .filter((e) => !(e.textContent.trim() || e.ariaLabel || e.labels?.length))
@@ -120,8 +130,8 @@ def test_on_a_phone_nothing_sticks_out(browser, written, view) -> None:
 
 
 @pytest.mark.parametrize("view", ["rules", "items", "users", "user/5"])
-def test_on_a_phone_every_column_can_be_reached(browser, written, view) -> None:
-    with Visit(browser, written, **PHONE) as visit:
+def test_on_a_phone_every_column_can_be_reached(browser, tested, view) -> None:
+    with Visit(browser, tested, **PHONE) as visit:
         page = visit.go(view)
         last = page.locator("main .scroll").first.locator("thead th").last
         hidden = page.locator("main .scroll :is(th, td)").evaluate_all(
@@ -134,18 +144,39 @@ def test_on_a_phone_every_column_can_be_reached(browser, written, view) -> None:
         assert place["x"] + place["width"] <= 390
 
 
-def test_columns_are_called_by_their_names(visit) -> None:
-    page = visit.go("rules")
-    for label in ("if", "then", "users", "like rate"):
+def test_on_a_phone_a_rule_is_seen_without_scrolling(browser, tested) -> None:
+    with Visit(browser, tested, **PHONE) as visit:
+        row = visit.go("rules").locator("main tbody tr").first
+        place = row.locator(".interval").bounding_box()
+        assert place["x"] + place["width"] <= 390 - 14  # the margin
+
+
+def test_columns_are_called_by_their_names(visit_tested) -> None:
+    visit, page = visit_tested, visit_tested.go("rules")
+    for label in (
+        "if",
+        "then",
+        "like it",
+        "anyway",
+        "gain",
+        "gain at least",
+        "users",
+        "found",
+        "q",
+    ):
         assert page.get_by_role("button", name=label, exact=True).count() == 1
     assert page.get_by_role("columnheader", name="kind", exact=True).count() == 1
+    assert page.locator("td.kind").get_by_role("img", name="proved").count() == 25
     visit.go("user/5")
     assert page.get_by_role("columnheader", name="why", exact=True).count() == 2
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_chart_has_its_numbers_or_says_where_they_are(visit, view) -> None:
-    page = visit.go(view)
+    charts_have_numbers(visit.go(view))
+
+
+def charts_have_numbers(page) -> None:
     for figure in page.locator("figure").all():
         assert figure.locator("svg[role=img]").count() == 1
         told = "numbers are in the table above" in figure.locator("svg").get_attribute("aria-label")

@@ -53,18 +53,28 @@ def test_the_classes_are_those_of_the_order(model) -> None:
     assert np.bincount(items["class"]).tolist() == classes["size"].tolist()
 
 
-@pytest.mark.parametrize("restarts", [0, 2])
-def test_rules_are_the_models(model, restarts) -> None:
-    whole = of(model, restarts=restarts)
-    wanted = model.rules(top=None, restarts=restarts)
+@pytest.mark.parametrize(("restarts", "tested"), [(0, False), (2, False), (0, True)])
+def test_rules_are_the_models(model, held_out, restarts, tested) -> None:
+    X = held_out if tested else None
+    whole = of(model, X, restarts=restarts)
+    wanted = model.rules(X, top=budget.RULES, restarts=restarts)
+    assert 0 < len(wanted) < budget.RULES
+    assert wanted["inclusion"].notna().all() == (restarts > 0)
+    assert ("q_value" in wanted) == tested
     found = pd.DataFrame(whole["rules"])
     assert list(found.columns) == list(wanted.columns)
     for side in ("if_item", "then_item"):
         found[side] = [whole["items"]["name"][i] for i in found[side]]
         wanted[side] = wanted[side].map(budget.name_of)
-    wanted["conviction"] = wanted["conviction"].replace(np.inf, np.nan)
     found = found.astype(wanted.dtypes)
     pd.testing.assert_frame_equal(found, wanted, rtol=1e-4)
+    assert {type(n) for n in whole["rules"]["users"]} == {int}  # counts lose no digits
+
+
+def test_what_a_like_is(model) -> None:
+    assert of(model)["like"] == pytest.approx(model.liked_from_) == 4
+    same = KolmogorovDescent.from_parts(np.ones((2, 1)), np.ones((3, 1)), np.full((2, 3), 0.5))
+    assert of(same)["like"] is None  # no value is above the mean
 
 
 def test_rules_of_many_items_are_those_of_the_best_known(model, monkeypatch) -> None:
@@ -73,7 +83,9 @@ def test_rules_of_many_items_are_those_of_the_best_known(model, monkeypatch) -> 
     whole = of(model)
     assert len(whole["rules"]["if_item"]) == 7
     assert max(whole["rules"]["if_item"] + whole["rules"]["then_item"]) < 10
-    assert any("among the 10 items with the most ratings, the 7" in note for note in whole["notes"])
+    assert any(
+        "among the 10 items with the most ratings, the first 7" in note for note in whole["notes"]
+    )
 
 
 def test_events_are_the_models(model) -> None:
@@ -170,7 +182,8 @@ def test_held_out_data_are_compared_too(model, films) -> None:
     assert part["entries"] == len(held_out)  # the new user is not known
     assert part["rmse"] > fit["parts"]["training data"]["rmse"]
     rules = of(model, held_out)["rules"]
-    assert max(rules["users"]) < max(of(model)["rules"]["users"])
+    assert rules["users"] == of(model)["rules"]["users"]
+    assert max(rules["held_out_users"]) < max(rules["users"])
 
 
 def test_many_entries_are_sampled(model, monkeypatch) -> None:
@@ -200,7 +213,7 @@ def test_any_library_of_tables_will_do(films) -> None:
         pl.from_pandas(films[films["item"].str.len() < 9])
     )
     whole = of(model)
-    assert len(whole["rules"]["if_item"]) == len(model.rules(top=None))
+    assert len(whole["rules"]["if_item"]) == len(model.rules(top=None)) > 0
 
 
 def test_a_title_cannot_leave_its_place(written, model) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import re
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from eventspace import KolmogorovDescent
@@ -195,52 +193,6 @@ def test_the_lattice_is_dragged_and_clicked(visit) -> None:
     page.wait_for_selector("h2:has-text('Lattice around Film 07')")
 
 
-def test_rules_are_sorted_filtered_and_exported(visit, model) -> None:
-    page = visit.go("rules")
-    wanted = model.rules(top=None)
-    shown = page.locator("main [role=status]")
-    assert shown.inner_text() == f"{len(wanted):,} rules of {len(wanted):,} on this page"
-    assert column(page, 1)[0] == budget.name_of(wanted["if_item"][0])
-
-    header = page.locator("th", has_text="users")
-    header.get_by_role("button").click()
-    assert header.get_attribute("aria-sort") == "descending"
-    users = [int(text) for text in column(page, 5)]
-    assert users == sorted(wanted["users"], reverse=True)[: len(users)]
-    header.get_by_role("button").press("Enter")
-    assert header.get_attribute("aria-sort") == "ascending"
-
-    page.get_by_label("Users of both, at least").fill("15")
-    page.get_by_label("Kind").select_option("implies")
-    page.get_by_label("Items with the text").fill("FILM 1")
-    kept = wanted[
-        (wanted["users"] >= 15)
-        & (wanted["kind"] == "implies")
-        & (wanted["if_item"].str.contains("Film 1") | wanted["then_item"].str.contains("Film 1"))
-    ]
-    assert 0 < len(kept) < len(wanted)
-    page.wait_for_function(
-        "n => document.querySelector('main [role=status]').textContent.startsWith(`${n} rule`)",
-        arg=len(kept),
-    )
-    with page.expect_download() as started:
-        page.get_by_role("button", name="Export CSV").click()
-    text = started.value.path().read_text(encoding="utf-8")
-    table = pd.read_csv(io.StringIO(text))
-    assert list(table.columns) == list(wanted.columns)
-    kept = kept.assign(
-        then_item=kept["then_item"].map(budget.name_of), if_item=kept["if_item"].map(budget.name_of)
-    )
-    keys = ["if_item", "then_item"]
-    found = table.sort_values(keys).reset_index(drop=True)
-    kept = kept.sort_values(keys).reset_index(drop=True)
-    assert found[keys].to_numpy().tolist() == kept[keys].to_numpy().tolist()
-    assert found["lift"].tolist() == pytest.approx(kept["lift"].tolist(), rel=1e-4)
-
-    page.get_by_label("Items with the text").fill("no such film")
-    page.wait_for_selector("td:has-text('No rule passes the filters.')")
-
-
 def test_pages_of_a_table_turn_by_keyboard(visit) -> None:
     page = visit.go("items")
     first = column(page, 1)
@@ -360,17 +312,6 @@ def test_a_page_without_users_says_so(browser, model, tmp_path) -> None:
         assert page.locator("main h2").inner_text() == "Events"
 
 
-def test_a_model_without_rules_says_so(browser, tmp_path) -> None:
-    model = KolmogorovDescent.from_parts(
-        np.full((2, 3), 1 / 3), np.eye(3) > 0, np.full((2, 3), 1 / 3)
-    )
-    assert len(model.rules(top=None)) == 0
-    with Visit(browser, model.report(tmp_path / "none.html")) as visit:
-        text = visit.go("rules").locator("main").inner_text()
-    assert "The model proves no rule" in text
-    assert "filters" not in text
-
-
 def test_a_page_without_a_title_is_headed_with_its_file(browser, model, tmp_path) -> None:
     with Visit(browser, model.report(tmp_path / "my films.html")) as visit:
         page = visit.go("fit")
@@ -391,7 +332,7 @@ def test_a_page_without_a_title_is_headed_with_its_file(browser, model, tmp_path
         ("user/5", "Ratings of an item, at least", "main .split tbody"),
         ("items", "Name contains", "main tbody"),
         ("users", "Name contains", "main tbody"),
-        ("rules", "Users of both, at least", "main tbody"),
+        ("rules", "Users who like both, at least", "main tbody"),
     ],
 )
 def test_five_quick_keys_draw_once(visit, view, field, drawn) -> None:

@@ -255,8 +255,8 @@ class FittedModel(RuleTeller):
         path : path
             Where to write it, such as "films.html".
         X : table, optional
-            Held-out observations: the rules' evidence is counted there, and predictions are
-            compared with it.
+            Held-out observations: the rules are tested on them, and predictions are compared with
+            them.
         title : str, optional
             The heading of the page; without it, the name of the file.
         tags : dict or Series, optional
@@ -265,7 +265,7 @@ class FittedModel(RuleTeller):
             Whose distributions and ratings the page holds; ``[]``: nobody's. None: all users, or
             as many as fit.
         restarts : int, default 0
-            Fit this many times more, to see which rules last, as in :meth:`rules`.
+            Fit this many times more, to see which inclusions last, as in :meth:`rules`.
         """
         from eventspace import report
 

@@ -50,6 +50,7 @@ def contents(
         "version": __version__,
         "counts": {"users": seen.n_users, "items": seen.n_items, "observed": seen.n_observed},
         "scale": list(seen.scale),
+        "like": rounded([model.liked_from])[0],
         "notes": _notes(space, items, people, users),
         "events": _events(space, EventLabels.of(space, tags), tags, place),
         "items": _items(space, items),
@@ -140,7 +141,7 @@ def hexadecimal(codes: Codes) -> list[str]:
 def _rules(
     model: Any, held_out: Any, items: Positions, place: Positions, restarts: int
 ) -> dict[str, Any]:
-    """The columns of :meth:`KolmogorovModel.rules`, of the best-known items; and what a like is."""
+    """The columns of :meth:`KolmogorovModel.rules`, of the best-known items."""
     options = telling.RuleOptions(restarts=restarts)
     known = np.zeros(len(place), dtype=np.bool_)
     known[items[: budget.RULE_ITEMS]] = True
@@ -149,13 +150,9 @@ def _rules(
     columns = telling.columns_of(found, miner, options, model.held_out(held_out, None), [])
     for side in ("if_item", "then_item"):
         columns[side] = place[found[side]]
-    plain = ("if_item", "then_item", "kind")
     return {
-        "like": model.liked_from,
-        **{
-            name: column.tolist() if name in plain else rounded(column)
-            for name, column in columns.items()
-        },
+        name: rounded(column) if column.dtype.kind == "f" else column.tolist()
+        for name, column in columns.items()
     }
 
 

@@ -99,6 +99,8 @@ function itemView(main, item) {
   const change = later(draw);
   const { if_item: first, then_item: second } = data.rules;
   const rules = first.map((_, k) => k).filter((k) => first[k] === item || second[k] === item);
+  const columns = ruleColumns();
+  const by = columns.findIndex(({ label }) => label === GAIN_LOW);
   main.append(
     heading(name(space.names[item])),
     itemFacts(item, equal),
@@ -110,7 +112,7 @@ function itemView(main, item) {
     eventsCard(c),
     rules.length
       ? dataTable({
-        caption: "Rules of the table with this item", rows: rules, columns: ruleColumns(), by: 3, page: 10,
+        caption: "Rules of the table with this item", rows: rules, columns, by, page: 10,
       }).element
       : "",
   );

@@ -7,9 +7,11 @@ const COLLATED = 20_000; // more names than this are sorted by their letters' co
 /**
  * columns: { label, unseen?, value(row)?, cell(row)?, title?, text?, class? }; value is what is sorted by,
  * an unseen label is only heard.
- * Gives { element, show(rows) }; sorted by the column numbered `by`, downwards if `down`.
+ * Gives { element, show(rows) }; sorted by the column numbered `by`, downwards if `down`. Without `by` the rows are
+ * in the order given, which comes back when a column is pressed a third time.
  */
 function dataTable({ caption, columns, rows, by = -1, down = true, page = PAGE, empty = "Nothing to show." }) {
+  const asGiven = by < 0;
   let [shown, sorted, start] = [rows, rows, 0];
   const body = h("tbody");
   const range = h("span", { class: "quiet" });
@@ -37,11 +39,13 @@ function dataTable({ caption, columns, rows, by = -1, down = true, page = PAGE, 
     };
   }
   function sortBy(k) {
-    down = by === k ? !down : !columns[k].text;
-    by = k;
+    const downFirst = !columns[k].text;
+    const twice = by === k && down !== downFirst;
+    down = by === k ? !down : downFirst;
+    by = twice && asGiven ? -1 : k;
     start = 0;
     order();
-    announce(`Sorted by ${columns[k].label}, ${down ? "descending" : "ascending"}`);
+    announce(by < 0 ? "As at first" : `Sorted by ${columns[k].label}, ${down ? "descending" : "ascending"}`);
   }
   function order() {
     sorted = by < 0 ? shown : Array.from(shown).sort(compare(by));
