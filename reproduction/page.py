@@ -27,8 +27,8 @@ INTRO = """# The paper, table by table
 
 {verdict}This page repeats every table and figure of H. Ghauch et al., *Learning Kolmogorov
 Models for Binary Random Variables* (2018), and sets our figure beside the paper's. Statements of
-the paper that do not hold are on their own page: [errata](errata.md). [Rules on held-out
-ratings](rules-on-held-out-ratings.md) measures what its rules are worth.
+the paper that do not hold are on their own page: [errata](errata.md). [The paper's rules on
+held-out ratings](rules-on-held-out-ratings.md) measures what its rules are worth.
 
 `make reproduce` measures and writes all of this in about twenty minutes. It needs MovieLens 100K,
 from the folder that EVENTSPACE_DATA names or else from GroupLens. `python -m reproduction.table2`
