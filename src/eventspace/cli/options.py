@@ -126,8 +126,14 @@ Duplicates = Annotated[
 ]
 Evidence = Annotated[
     Path | None,
+    typer.Option(metavar="FILE", help="A table to test it on, best the ratings of other users."),
+]
+Restarts = Annotated[
+    int,
     typer.Option(
-        metavar="FILE", help="A table to take the evidence from, such as held-out ratings."
+        metavar="N",
+        parser=whole(0),
+        help="Fits more, to count in how many the one set lies inside the other.",
     ),
 ]
 
