@@ -15,7 +15,7 @@ ARROWS = {"implies": "=>", "equivalent": "<=>", "soft": "~>"}
 HEAD = ("if", "", "then", "like it", "anyway", "gain", "both")
 WIDE = ("if", "then")  # what may take several lines
 SAYS = 'A rule: of those who like "if", so many like "then"; of all, so many do anyway.'
-SIGNS = "In brackets: a 90% interval. both: users who like both. =>, <=>: proved. ~>: not proved."
+SIGNS = "In brackets: a 90% interval. both: who like both. =>, <=>: proved. ~>: not."
 BELOW = (
     'Below each: the same, counted in {}, of so many who like "if" there. Of the rules with '
     "q < 0.05, at most 5% are expected to gain nothing."
@@ -24,7 +24,7 @@ BELOW = (
 
 def caption(like: float, held_out: str = "") -> str:
     """What a rule says and what a like is; and whose likes stand below each rule, if any do."""
-    said = f"{SAYS} A like: {like:g} or more.\n{SIGNS}"
+    said = f"{SAYS}\nA like: {like:g} or more. {SIGNS}"
     return f"{said}\n{BELOW.format(printable(held_out))}" if held_out else said
 
 
