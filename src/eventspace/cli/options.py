@@ -126,14 +126,14 @@ Duplicates = Annotated[
 ]
 Evidence = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="A table to test it on, best the ratings of other users."),
+    typer.Option(metavar="FILE", help="Ratings that the model has not seen, to test it on."),
 ]
 Restarts = Annotated[
     int,
     typer.Option(
         metavar="N",
         parser=whole(0),
-        help="Fits more, to count in how many the one set lies inside the other.",
+        help="Fit so often again, and count how often the one set lies inside the other.",
     ),
 ]
 

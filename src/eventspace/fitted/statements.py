@@ -17,8 +17,8 @@ WIDE = ("if", "then")  # what may take several lines
 SAYS = 'A rule: of those who like "if", so many like "then"; of all, so many do anyway.'
 SIGNS = "In brackets: a 90% interval. both: who like both. =>, <=>: proved. ~>: not."
 BELOW = (
-    'Below each: the same, counted in {}, of so many who like "if" there. Of the rules with '
-    "q < 0.05, at most 5% are expected to gain nothing."
+    'Below each: the same, counted in {}, of so many who like "if" there.\n'
+    "Of the rules with q < 0.05, at most 5% are expected to gain nothing."
 )
 
 
