@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import time
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,58 +49,6 @@ def test_a_table_on_a_terminal_csv_in_a_pipe(place) -> None:
     code, seen = in_terminal("query", place / "m", "i0 & i1", "--json")
     # where colorama is installed, as mkdocs does, numba lets it reset the colours at the end
     assert json.loads(seen.removesuffix("\x1b[0m"))[0].keys() == {"probability"}
-
-
-def test_a_rule_reads_as_a_statement(place) -> None:
-    model = KolmogorovDescent.load(place / "m")
-    code, seen = in_terminal("rules", place / "m", "--top", 1)
-    assert code == 0
-    assert 'of those who like "if", so many like "then"; of all, so many do anyway.' in seen
-    assert f"A like: {model.liked_from_:g} or more." in seen
-    assert cells(seen) == [stated(model.rules(top=1).iloc[0])]
-    code, seen = in_terminal("rules", place / "m", "--top", 1, "--like", 4)
-    assert "A like: 4 or more." in seen
-    assert cells(seen) == [stated(model.rules(top=1, like=4).iloc[0])]
-
-
-def test_what_held_out_users_say_stands_below_each_rule(place, tmp_path) -> None:
-    model = KolmogorovDescent.load(place / "m")
-    first = model.rules(top=1).iloc[0]
-    likes = {first["if_item"]: [5, 5, 5, 1], first["then_item"]: [5, 5, 1, 1]}
-    other = pd.DataFrame(likes, ["w", "x", "y", "z"]).melt(var_name="item", ignore_index=False)
-    other.rename_axis("user").to_csv(tmp_path / "other.csv")
-    code, seen = in_terminal("rules", place / "m", "--evidence", tmp_path / "other.csv", "--top", 2)
-    assert code == 0
-    assert "counted in" in seen
-    said, found, said_next, found_next = cells(seen)
-    assert said == stated(first)
-    q = model.rules(other.reset_index(names="user"), top=2)["q_value"][0]
-    assert found == ["", "", "", "67% of 3", "50%", "+17", f"q {q:.2g}"]
-    assert said_next == stated(model.rules(top=2).iloc[1])
-    assert found_next[3:] == ["- of 0", found_next[4], "-", "q 1"]  # nobody rated both
-
-
-def cells(seen: str) -> list[list[str]]:
-    """The lines of a table on a terminal, without its head."""
-    return [
-        [cell.strip() for cell in line.split("│")[1:-1]]
-        for line in seen.splitlines()
-        if "│" in line
-    ]
-
-
-def stated(rule: Any) -> list[str]:
-    """A rule as a person reads it."""
-    low, high = rule["confidence_low"], rule["confidence_high"]
-    return [
-        rule["if_item"],
-        {"implies": "=>", "equivalent": "<=>", "soft": "~>"}[rule["kind"]],
-        rule["then_item"],
-        f"{rule['confidence']:.0%} [{100 * low:.0f}, {100 * high:.0f}]",
-        f"{rule['base']:.0%}",
-        f"{100 * rule['gain']:+.0f}",
-        str(rule["like_both"]),
-    ]
 
 
 def test_titles_are_shown_as_they_are(place, tmp_path) -> None:

@@ -128,9 +128,9 @@ def agreed(rules: pd.DataFrame) -> str:
     told, found = tried["confidence"].mean(), tried["held_out_confidence"].mean()
     n = int((tried["held_out_confidence"] > tried["held_out_base"]).sum())
     return (
-        f"The first {len(rules)}: held-out users agree on {n} (a gain above 0). On average "
-        f"{told:.0%} was promised where {tried['base'].mean():.0%} like it anyway; {found:.0%} was "
-        f"found, where {tried['held_out_base'].mean():.0%} do."
+        f"The first {len(rules)}: held-out users agree on {n} of {len(tried)} (a gain above 0). On "
+        f"average {told:.0%} was promised where {tried['base'].mean():.0%} like it anyway; "
+        f"{found:.0%} was found, where {tried['held_out_base'].mean():.0%} do."
     )
 
 
