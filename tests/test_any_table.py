@@ -30,6 +30,17 @@ def assert_sound(model: KolmogorovModel) -> None:
     assert model.effective_events_.max() <= model.pmf_.shape[1] + 1e-9
 
 
+def assert_rules_sound(rules: Any) -> None:
+    """Shares are shares, intervals are some; and nobody is counted who is not there."""
+    for name in ("confidence", "base", "support", "confidence_low", "confidence_high"):
+        assert rules[name].between(0, 1).all(), name
+    assert (rules["confidence_low"] <= rules["confidence_high"]).all()
+    assert (rules["gain_low"] <= rules["gain"]).all()
+    assert (rules["gain"] <= rules["gain_high"]).all()
+    assert (rules["like_both"] <= rules[["like_if", "like_then"]].min(axis=1)).all()
+    assert (rules[["like_if", "like_then"]].max(axis=1) <= rules["users"]).all()
+
+
 def unrated() -> Floats:
     table = np.random.default_rng(3).random((8, 6))
     table[2] = table[:, 3] = np.nan
@@ -72,7 +83,8 @@ def test_any_table_gives_a_sound_model(name, n_events, tmp_path) -> None:
         assert str(model.summary())
         user, item = seen.user_ids[0], seen.item_ids[0]
         assert 0 <= model.explain(user, item).probability <= 1
-        model.rules()
+        for proved in (False, True):
+            assert_rules_sound(model.rules(top=None, min_evidence=0, proved=proved))
         model.save(tmp_path / "m")
         assert_array_equal(load(tmp_path / "m").predict(), model.predict())
         assert_allclose(model.transform(seen).sum(axis=1), 1)

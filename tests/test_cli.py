@@ -99,8 +99,9 @@ def test_every_command_works_on_every_kind(saved, tmp_path, run) -> None:
     assert list(best["user"]) == ["u1", "u1", "u2", "u2"]
     assert list(best["item"][:2]) == list(model.recommend("u1", 2, seen=True)["item"])
     assert len(frame(run("recommend", path, "--top", 1, "--seen"))) == 15
-    found = frame(run("rules", path, "--top", 5))
-    assert list(found["if_item"]) == list(model.rules(top=5)["if_item"])
+    found, expected = frame(run("rules", path, "--top", 2)), model.rules(top=2)
+    assert len(found) == 2
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
     assert run("explain", path, "u3", "i0") == f"{model.explain('u3', 'i0')}\n"
     why = json.loads(run("explain", path, "u3", "i0", "--json"))
     assert why["probability"] == pytest.approx(model.predict((["u3"], ["i0"]))[0])
@@ -127,7 +128,9 @@ def test_an_average_has_intervals_and_becomes_one_model(saved, tmp_path, run) ->
     got = frame(run("predict", path, table, "--interval", 0.8, "--unit", "original"))
     expected = model.predict_interval(pd.read_csv(table), 0.8, unit="original")
     np.testing.assert_allclose(got[["value", "low", "high"]], expected[["mean", "low", "high"]])
-    assert (frame(run("rules", path, "--min-probability", 0.9))["probability"] >= 0.9).all()
+    found = frame(run("rules", path, "--sort", "inclusion"))["inclusion"]  # over its own draws
+    assert len(found)
+    assert found.is_monotonic_decreasing
     run("convert", path, tmp_path / "one.eventspace", "--events", 2)
     assert KolmogorovModel.load(tmp_path / "one.eventspace").n_events == 2
 
@@ -223,10 +226,11 @@ def test_one_id_that_is_no_number_leaves_the_others_numbers(tmp_path, run) -> No
 
 
 def test_titles_and_tags(tmp_path, run) -> None:
-    table = written(
-        tmp_path / "t.csv", "user,item,rating\n1,10,5\n1,20,1\n2,10,1\n2,20,5\n3,10,4\n3,20,2\n"
-    )
-    films = written(tmp_path / "films.csv", "id,title,genres\n10,Alien,Horror|War\n20,Up,Comedy\n")
+    stars = {10: (5, 1, 4), 20: (1, 5, 2), 30: (5, 1, 5)}
+    rows = [f"{user},{item},{stars[item][user - 1]}\n" for user in (1, 2, 3) for item in stars]
+    table = written(tmp_path / "t.csv", f"user,item,rating\n{''.join(rows)}")
+    genres = "10,Alien,Horror|War\n20,Up,Comedy\n30,Ran,War\n"
+    films = written(tmp_path / "films.csv", f"id,title,genres\n{genres}")
     model = tmp_path / "m"
     run("fit", table, "-o", model, *QUICK)
     out = run("explain", model, 3, "Alien", "--titles", films, "--tags", films)
@@ -239,6 +243,7 @@ def test_titles_and_tags(tmp_path, run) -> None:
         assert run("explain", model, 3, item, "--titles", films).startswith("user 3 and Alien: ")
         assert run("query", model, f"{item} & ~Up", "--titles", films) == asked
         found = frame(run("rules", model, "--item", item, "--titles", films, "--all"))
+        assert {*found["if_item"], *found["then_item"]} == {"Alien", "Ran"}
         assert found.equals(frame(run("rules", model, "--titles", films, "--all")))
     twins = written(tmp_path / "twins.csv", "id,title\n10,Up\n20,Up\n")
     assert "Up #10" in run("recommend", model, 3, "--seen", "--titles", twins)
@@ -309,25 +314,6 @@ def test_facts_of_chains_that_are_weighed_are_those_of_one_draw() -> None:
     assert (told["events"], told["samples"]) == (3, 8)
 
 
-def test_rules_of_an_average_are_probable_and_not_proved(csv, tmp_path, run) -> None:
-    run("fit", csv, "-o", tmp_path / "m", "--kind", "ensemble", "--events", 3, "--models", 4)
-    found = frame(run("rules", tmp_path / "m", "--min-probability", 0.1))
-    assert len(found)
-    assert set(found["kind"]) == {"probable"}
-
-
-def test_rules_from_held_out_ratings(csv, ratings, tmp_path, run) -> None:
-    run("fit", csv, "-o", tmp_path / "m", *SMALL["descent"], "--seed", 4)
-    model = KolmogorovDescent(3, random_state=4).fit(ratings)
-    held_out = frame(run("rules", tmp_path / "m", "--evidence", csv, "--item", "i0", "--top", 3))
-    assert ((held_out["if_item"] == "i0") | (held_out["then_item"] == "i0")).all()
-    assert len(frame(run("rules", tmp_path / "m", "--all"))) == len(model.rules(top=None))
-    soft = frame(run("rules", tmp_path / "m", "--min-confidence", 0.5, "--all"))
-    assert (soft["kind"] == "soft").any()
-    stable = frame(run("rules", tmp_path / "m", "--restarts", 2, "--sort", "stability"))
-    assert stable["stability"].is_monotonic_decreasing
-
-
 def test_attributes_are_for_chains(csv, ratings, tmp_path, run) -> None:
     items = ratings["item"].unique()
     table = tmp_path / "attributes.csv"
@@ -381,11 +367,11 @@ def test_what_a_page_holds_is_for_the_caller_to_say(csv, tmp_path, run) -> None:
     run("report", model, "--no-users")
     found = contents_of(page)
     assert (found["title"], found["users"]["name"]) == ("films", [])
-    assert "stability" not in found["rules"]
+    assert set(found["rules"]["inclusion"]) == {None}
     options = ["--title", "My films", "--user", "u3", "--user", "u1", "--restarts", 2]
     found = contents_of(run("report", model, "-o", "-", *options))
     assert (found["title"], found["users"]["name"]) == ("My films", ["u3", "u1"])
-    assert "stability" in found["rules"]
+    assert set(found["rules"]["inclusion"]) <= {0.0, 0.5, 1.0}
     run("fit", csv, "-o", model, *SMALL["ensemble"])
     run("report", model, "--events", 5)
     assert len(contents_of(page)["events"]["mass"]) == 5
@@ -394,9 +380,11 @@ def test_what_a_page_holds_is_for_the_caller_to_say(csv, tmp_path, run) -> None:
 KEYS = {
     "predict": "user item probability",
     "recommend": "user item probability ratings",
-    "rules": "if_item then_item kind surprise antecedent_support consequent_support support "
-    "confidence lift leverage conviction users agreement like_rate base_rate like_low like_high "
-    "correlation chance",
+    "rules": "if_item then_item confidence confidence_low confidence_high base gain gain_low "
+    "gain_high lift support kind inclusion agreement agreement_gain users like_if like_then "
+    "like_both",
+    "rules --evidence": "held_out_users held_out_like_if held_out_confidence held_out_base p_value "
+    "q_value",
     "query": "probability",
     "explain": "user item probability value population readable user_ratings item_ratings events "
     "rules",
@@ -421,8 +409,9 @@ def test_the_keys_of_json(saved, tmp_path, run) -> None:
     }
     for name, arguments in rows.items():
         found = json.loads(run(*arguments, "--json"))[0]
-        own = {"rules": {"descent": [], "model": ["stability"]}.get(kind, ["probability"])}
-        assert list(found) == KEYS[name].split() + own.get(name, [])
+        assert list(found) == KEYS[name].split()
+    found = json.loads(run("rules", path, "--evidence", table, "--json"))[0]
+    assert list(found) == [*KEYS["rules"].split(), *KEYS["rules --evidence"].split()]
     found = json.loads(run("explain", path, "u1", "i0", "--json"))
     assert list(found) == KEYS["explain"].split()
     assert list(found["events"][0]) == ["event", "mass", "population", "comes_true", "label"]
@@ -475,4 +464,5 @@ def test_the_demonstration_runs(tmp_path) -> None:
     assert done.code == 0, done.err
     for piece in ("100,004 ratings", "user + film bias", "Kolmogorov model, 16 events"):
         assert piece in done.out
+    assert re.search(r"The first 10: held-out users agree on \d+ of 10 ", done.out)
     assert KolmogorovModel.load(path).observations_.n_users == 671 - 671 // 5

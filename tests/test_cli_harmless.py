@@ -68,6 +68,7 @@ COMMANDS = [
     'query|{m}|"{item}"|--given|"{other}"|--user|{user}',
     "convert|{m}|-",
     "convert|{m}|-|--part|indicators",
+    "rules|{m}|--all|--conditions|2",
 ]
 
 

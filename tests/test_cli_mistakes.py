@@ -45,6 +45,7 @@ def place(tmp_path_factory) -> Path:
     written(folder / "columns.csv", "a,b,c\n1,2,3\n")
     written(folder / "titles.csv", "id,title\n7,Seven\n")
     written(folder / "genres.csv", "item,genre\nHeat,crime\nUp,family\n")
+    written(folder / "strangers.csv", "user,item,value\nann,Up,5\nbob,Up,1\n")
     written(folder / "twice.csv", "user,item,value,trials\nann,Heat,1,1\n")
     return folder
 
@@ -151,11 +152,21 @@ OTHERS = [
     ("recommend model anne", "The model knows no user 'anne': did you mean 'ann'"),
     ("recommend model ann --top 0", "--top: 0 is no whole number of at least 1"),
     ("rules model --item Alein", "The model knows no item 'Alein': did you mean 'Alien'"),
-    ("rules model --sort fame", "--sort: 'fame' is not one of 'surprise', 'lift'"),
-    ("rules model --sort stability", "--sort stability needs --restarts 10"),
+    ("rules model --sort fame", "--sort: 'fame' is not one of 'gain_low', 'gain', 'confidence'"),
+    ("rules model --sort inclusion", "--sort inclusion needs --restarts 10, say"),
     ("rules model --like nan", "--like nan must be a number"),
-    ("rules model --min-probability 0.5", "--min-probability is for an average, and model holds"),
-    ("rules average --restarts 3", "--restarts is for one model, and average holds an average"),
+    ("rules model --min-evidence -1", "--min-evidence: -1 is no whole number of at least 0"),
+    ("rules model --conditions 4", "--conditions: 4 is no whole number from 1 to 3"),
+    ("rules model --restarts -1", "--restarts: -1 is no whole number of at least 0"),
+    (
+        "rules average --restarts 3",
+        "--restarts 3 is for single models: an average has its own "
+        "draws, and leaving it out is right.",
+    ),
+    (
+        "rules model --evidence strangers.csv",
+        "None of the items of the table is one of the model's",
+    ),
     (
         "rules model --evidence columns.csv",
         "could be long (user, item, value) or wide (users x items): call the "
@@ -202,8 +213,6 @@ OTHERS = [
     ("convert average - --events 2", "--output - is the standard output: a model goes to a file"),
     ("convert average new.eventspace --part pmf", "--part is for a table, and new.eventspace is"),
     ("rules model --all --top 3", "--all and --top 3: choose one of them"),
-    ("rules model --sort probability", "--sort probability is for an average, and model holds"),
-    ("rules average --sort stability", "--sort stability is for one model, and average holds"),
     ("predict average good.csv --interval 0", "--interval: 0 is no finite number between 0 and 1"),
     ("report none", "none: there is no such file"),
 ]

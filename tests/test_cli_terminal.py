@@ -42,7 +42,7 @@ def test_a_table_on_a_terminal_csv_in_a_pipe(place) -> None:
     assert "┃" in seen
     assert "=>" in seen
     done = piped("rules", place / "m", "--top", 3)
-    assert done.out.startswith("if_item,then_item,kind,")
+    assert done.out.startswith("if_item,then_item,confidence,")
     assert ESCAPE not in done.out
     code, seen = in_terminal("predict", place / "m", place / "ratings.csv")
     assert "550 rows more: --output FILE takes them all." in seen

@@ -29,6 +29,8 @@ def test_rules_show_themselves_as_a_table(ratings) -> None:
     rules: Any = model.rules()
     shown = rules._repr_html_()
     assert "<table" in shown
+    for name in ("if_item", "then_item", "confidence"):
+        assert f">{name}<" in shown
     assert str(rules["if_item"][0]) in shown
     assert repr(model.summary()) == str(model.summary())
     assert repr(model.explain("u0", "i0")) == str(model.explain("u0", "i0"))

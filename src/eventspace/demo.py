@@ -19,10 +19,10 @@ from eventspace.data.observations import Observations
 from eventspace.datasets import movielens_small
 from eventspace.estimators.base import Holder
 from eventspace.estimators.model import KolmogorovModel
+from eventspace.fitted.statements import caption, statements
 from eventspace.report import beside
 
 SEED = 0
-LIKE = 4.0
 SHOWN = 10  # rules, and events
 WELL_RATED = 50  # ratings of a film that well identify its set of 16 events
 
@@ -113,21 +113,25 @@ def show_events(model: KolmogorovModel, genres: pd.Series[str], console: Console
 
 
 def show_rules(model: KolmogorovModel, held_out: pd.DataFrame, console: Console) -> None:
-    """The first rules, and what the held-out users who rated both films say of each."""
-    found = model.rules(held_out, top=SHOWN, min_evidence=WELL_RATED, like=LIKE)
-    table = Table(
-        *("users who like", "", "also like", "users", "like", "anyway"),
-        title="The most surprising rules; on the right, the held-out users who rated both, and how "
-        f"many gave {LIKE:g} stars to the second: of those who did to the first, and of all",
+    """The first rules, what the held-out users say of each, and how far they agree."""
+    found = model.rules(held_out)
+    console.print("\n[bold]Rules[/]")
+    said = caption(model.liked_from_, "the ratings of the held-out users")
+    console.print(said, statements(found, SHOWN), highlight=False)
+    for n in (SHOWN, len(found)):
+        console.print(agreed(found.head(n)), highlight=False)
+
+
+def agreed(rules: pd.DataFrame) -> str:
+    """How far held-out users agree with rules, in a sentence."""
+    tried = rules[rules["held_out_like_if"] > 0]
+    told, found = tried["confidence"].mean(), tried["held_out_confidence"].mean()
+    n = int((tried["held_out_confidence"] > tried["held_out_base"]).sum())
+    return (
+        f"The first {len(rules)}: held-out users agree on {n} of {len(tried)} (a gain above 0). On "
+        f"average {told:.0%} was promised where {tried['base'].mean():.0%} like it anyway; "
+        f"{found:.0%} was found, where {tried['held_out_base'].mean():.0%} do."
     )
-    rules: Any = found.itertuples()
-    for rule in rules:
-        arrow = "<=>" if rule.kind == "equivalent" else "=>"
-        rates = (
-            "-" if np.isnan(rate) else f"{rate:.0%}" for rate in (rule.like_rate, rule.base_rate)
-        )
-        table.add_row(escape(rule.if_item), arrow, escape(rule.then_item), str(rule.users), *rates)
-    console.print("", table)
 
 
 def predicted(model: Holder, ratings: pd.DataFrame) -> Floats:

@@ -100,7 +100,7 @@ def test_originals_are_accepted_and_packed_again_the_same(seeds, judge) -> None:
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (lambda pmf: pmf * 2, "rules: antecedent support: from"),
+        (lambda pmf: pmf * 2, "transform: no distribution"),
         (lambda pmf: -pmf, "explain: from"),
         (lambda pmf: np.where(pmf > 0.3, np.nan, pmf), "predict(): from nan"),
     ],
@@ -114,12 +114,33 @@ def test_predictions_that_are_no_chances_are_nonsense(judge, change, what) -> No
     assert what in verdict.detail
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "what"),
+    [
+        ("confidence", 1.5, "rules: confidence: from"),
+        ("gain", np.nan, "rules: gain"),
+        ("like_both", 10**6, "rules: counts"),
+    ],
+)
+def test_rules_that_cannot_be_are_nonsense(judge, monkeypatch, column, value, what) -> None:
+    model = int_ids().fitted_
+    rules = type(model).rules
+    monkeypatch.setattr(
+        type(model),
+        "rules",
+        lambda self, **options: rules(self, **options).assign(**{column: value}),
+    )
+    verdict = judge._used(model, 0)
+    assert verdict.kind == Kind.NONSENSE
+    assert what in verdict.detail
+
+
 def test_an_exception_after_loading_is_a_finding(judge) -> None:
     model = int_ids().fitted_
     model.settings.n_jobs = "many"
     verdict = judge._used(model, 1)
     assert verdict.kind == Kind.LATER
-    assert verdict.where.startswith("_transform: UserError")
+    assert verdict.where.startswith("_rules: UserError")
 
 
 @pytest.mark.parametrize(

@@ -184,14 +184,14 @@ def _recommend(model: Any, number: int) -> None:
 
 
 def _rules(model: Any, number: int) -> None:
-    average = isinstance(model, FittedAverage)
-    found = model.rules(top=20)
-    names = ["antecedent support", "consequent support", "support", "confidence"]
-    for name in [*names, "probability"] if average else names:
+    proved = bool(number % 2)
+    found = model.rules(top=20, min_evidence=0, proved=proved, conditions=1 + (number % 8 == 0))
+    for name in ("confidence", "confidence_low", "confidence_high", "base", "support"):
         demand_chances(_column(found, name), f"rules: {name}")
-    if number % 4 == 0 and not average:
-        soft = model.rules(top=None, min_confidence=0.5, sort="lift")
-        demand_chances(_column(soft, "confidence"), "soft rules: confidence")
+    for name in ("gain", "gain_low", "gain_high", "lift"):
+        demand_finite(_column(found, name), f"rules: {name}")
+    both, users = _column(found, "like_both"), _column(found, "users")
+    demand(((both >= 0) & (both <= users)).all(), "rules: counts")
 
 
 def _events(model: Any, number: int) -> None:

@@ -105,12 +105,7 @@ def report(
             help="Of an average: the events of the model that is shown [16].",
         ),
     ] = None,
-    restarts: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", parser=options.whole(1), help="Fits that tell how stable the rules are."
-        ),
-    ] = None,
+    restarts: options.Restarts = 0,
     titles: options.Titles = None,
     tags: options.Tags = None,
     show: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
@@ -131,7 +126,7 @@ def report(
         "title": title or beside(model).stem,
         "tags": known.tags,
         "users": users if users or no_users else None,
-        "restarts": restarts or 0,
+        "restarts": restarts,
     }
     if events is not None:
         if not isinstance(known.model, FittedAverage):

@@ -41,7 +41,6 @@ OPTIONS = {
     "sort": "--sort",
     "like": "--like",
     "restarts": "--restarts",
-    "min_confidence": "--min-confidence",
     "user_attributes": "--user-attributes",
     "item_attributes": "--item-attributes",
 }

@@ -126,8 +126,14 @@ Duplicates = Annotated[
 ]
 Evidence = Annotated[
     Path | None,
+    typer.Option(metavar="FILE", help="Ratings that the model has not seen, to test it on."),
+]
+Restarts = Annotated[
+    int,
     typer.Option(
-        metavar="FILE", help="A table to take the evidence from, such as held-out ratings."
+        metavar="N",
+        parser=whole(0),
+        help="Fit so often again, and count how often the one set lies inside the other.",
     ),
 ]
 

@@ -9,21 +9,8 @@ import typer
 from eventspace._base.errors import UserError
 from eventspace.cli import options
 
-PROBABLE = "probable"  # a rule of an average
-ARROWS = {"implies": "=>", "equivalent": "<=>", "soft": "~>", PROBABLE: "~>"}
-Sort = Literal[
-    "surprise",
-    "lift",
-    "leverage",
-    "confidence",
-    "support",
-    "correlation",
-    "stability",
-    "probability",
-]
-AVERAGE, SINGLE = "an average", "one model"
 TOP = 20
-SORTS = {AVERAGE: "probability", SINGLE: "stability"}  # which the other does not have
+Sort = Literal["gain_low", "gain", "confidence", "lift", "support", "agreement_gain", "inclusion"]
 
 
 def rules(
@@ -37,105 +24,69 @@ def rules(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All of them, however many.")] = False,
     sort: Annotated[
-        Sort,
-        typer.Option(
-            help="What they are ordered by: stability with --restarts, probability in an average."
-        ),
-    ] = "surprise",
+        Sort, typer.Option(help="What they are ordered by, the greatest first.")
+    ] = "gain_low",
+    proved: Annotated[
+        bool, typer.Option("--proved", help="Only those that the model proves, whatever they gain.")
+    ] = False,
     min_evidence: Annotated[
-        int, typer.Option(metavar="N", parser=options.whole(1), help="Users who rated both.")
-    ] = 1,
-    like: Annotated[
-        float | None, typer.Option(metavar="X", help="The least value that is a like.")
-    ] = None,
-    min_support: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", parser=options.real(0, 1), help="Least probability of both together."
-        ),
-    ] = None,
-    min_confidence: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", parser=options.real(0, 1), help="Below 1, also rules not proved."
-        ),
-    ] = None,
-    restarts: Annotated[
         int | None,
         typer.Option(
-            metavar="N", parser=options.whole(1), help="Fits that tell how stable the rules are."
+            metavar="N",
+            parser=options.whole(0),
+            help="Users who like both [20, or a twentieth of all users if these are few].",
         ),
     ] = None,
-    min_probability: Annotated[
+    conditions: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            parser=options.whole(1, 3),
+            help="With 2 or 3, also rules such as 'Alien & ~Heat'.",
+        ),
+    ] = 1,
+    like: Annotated[
         float | None,
         typer.Option(
-            metavar="X",
-            parser=options.real(0, 1),
-            help="Of an average: the least probability of a rule.",
+            metavar="X", help="The least value that is a like [the least one above the mean]."
         ),
     ] = None,
+    restarts: options.Restarts = 0,
     titles: options.Titles = None,
     output: options.Output = "-",
     form: options.Format = None,
     as_json: options.Json = False,
 ) -> None:
-    """List the most surprising rules: users who like one item also like the other."""
+    """List rules: of those who like one item, how many like another; of all, how many do."""
     from eventspace.cli import inputs, outputs
-    from eventspace.fitted import FittedAverage
 
     if every and top is not None:
         raise UserError(f"--all and --top {top}: choose one of them.")
     form_ = outputs.form_of(output, form, as_json)
     described = inputs.described(model, titles)
     known = described.model
-    own: dict[str, dict[str, Any]] = {
-        AVERAGE: {"min_probability": min_probability},
-        SINGLE: {
-            "min_support": min_support,
-            "min_confidence": min_confidence,
-            "restarts": restarts,
-        },
-    }
-    here, other = (AVERAGE, SINGLE) if isinstance(known, FittedAverage) else (SINGLE, AVERAGE)
-    for name, value in own[other].items():
-        if value is not None:
-            raise UserError(f"--{name.replace('_', '-')} is for {other}, and {model} holds {here}.")
-    if sort == SORTS[other]:
-        raise UserError(f"--sort {sort} is for {other}, and {model} holds {here}.")
     found = known.rules(
         described.evidence(evidence),
         item=None if item is None else described.item(item),
         top=None if every else top or TOP,
         sort=sort,
-        min_evidence=min_evidence,
+        min_evidence="auto" if min_evidence is None else min_evidence,
+        proved=proved,
+        conditions=conditions,
         like=like,
-        **{name: value for name, value in own[here].items() if value is not None},
+        restarts=restarts,
     )
-    outputs.write(_columns(found), output, form_, _shown)
 
+    def shown(columns: Any) -> Any:
+        from rich.console import Group
 
-def _shown(columns: Any) -> Any:
-    """Rules as a person reads them."""
-    from rich.table import Table
+        from eventspace.fitted.statements import caption, statements
 
-    from eventspace.cli.outputs import SHOWN, cell
+        least = known.liked_from if like is None else like
+        held_out = {"None": "", "-": "the standard input"}.get(str(evidence), str(evidence))
+        return Group(caption(least, held_out), statements(columns, outputs.SHOWN))
 
-    names = ["surprise", "probability", "stability", "users", "like_rate", "base_rate"]
-    names = [name for name in names if name in columns]
-    shown = Table("if", "", "then", *(name.replace("_rate", "") for name in names))
-    for k, kind in enumerate(columns["kind"][:SHOWN]):
-        numbers = (cell(columns[name][k]) for name in names)
-        if_item, then_item = (cell(columns[side][k]) for side in ("if_item", "then_item"))
-        shown.add_row(if_item, ARROWS[kind], then_item, *numbers)
-    return shown
-
-
-def _columns(found: Any) -> dict[str, Any]:
-    """The columns of rules, the same for every kind of model; without blanks in their names."""
-    columns = {name.replace(" ", "_"): column for name, column in found.items()}
-    sides = {side: columns.pop(side) for side in ("if_item", "then_item")}
-    kinds = columns.pop("kind", [PROBABLE] * len(sides["if_item"]))  # an average proves none
-    return {**sides, "kind": kinds, **columns}
+    outputs.write(dict(found), output, form_, shown)
 
 
 def explain(
