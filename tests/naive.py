@@ -257,9 +257,11 @@ def next_user(
             (q, high) if q * (1 - p_i - p_j + q) < odds * (p_i - q) * (p_j - q) else (low, q)
         )
     x, y = stars[both, i] >= like, stars[both, j] >= like
+    m = min(100, people.sum() / 4)
+    half = (1 - m / 100) / 2
     return (
-        100 * q + (x & y).sum(),
-        100 * (p_i - q) + (x & ~y).sum(),
-        100 * (p_j - q) + (~x & y).sum(),
-        100 * (1 - p_i - p_j + q) + (~x & ~y).sum(),
+        half + m * q + (x & y).sum(),
+        half + m * (p_i - q) + (x & ~y).sum(),
+        half + m * (p_j - q) + (~x & y).sum(),
+        half + m * (1 - p_i - p_j + q) + (~x & ~y).sum(),
     )

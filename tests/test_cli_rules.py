@@ -62,7 +62,7 @@ def test_rules_and_what_held_out_users_say(place, model, rules) -> None:
     ("line", "given"),
     [
         ("--proved", {"proved": True}),
-        ("--min-evidence 8", {"min_evidence": 8}),
+        ("--min-evidence 4", {"min_evidence": 4}),
         ("--min-evidence 0 --proved", {"min_evidence": 0, "proved": True}),
         ("--conditions 2", {"conditions": 2}),
         ("--like 4", {"like": 4.0}),

@@ -15,6 +15,7 @@ from eventspace.fitting.settings import checked_threads
 from eventspace.logic.space import Space
 
 if TYPE_CHECKING:
+    from eventspace.rules.law import NextUser
     from eventspace.rules.likes import Likes
     from eventspace.rules.mining import Miner
     from eventspace.rules.telling import RuleOptions
@@ -154,6 +155,11 @@ class RuleTeller(Predictor):
         miner = self.miner(options)
         return stream(miner, options, self.held_out(X, like), self.settings.verbose)
 
+    @cached_property
+    def _next_users(self) -> dict[float, NextUser]:
+        """What was learnt of the next user, for each like threshold that was asked for."""
+        return {}
+
     def miner(self, options: RuleOptions) -> Miner:
         """What finds the rules that these options ask for."""
         from eventspace.rules.law import NextUser
@@ -170,9 +176,11 @@ class RuleTeller(Predictor):
                 remedy="restarts=10, say: it is counted over them.",
                 shell="--restarts 10, say: it is counted over them.",
             )
-        likes, at_large = likes_of(seen, fit.factors, fit.spread, liked_from(seen, options.like))
+        like = liked_from(seen, options.like)
+        if like not in self._next_users:
+            self._next_users[like] = NextUser.learn(*likes_of(seen, fit.factors, fit.spread, like))
         return Miner(
-            NextUser.learn(likes, at_large),
+            self._next_users[like],
             Inclusions.of(self._readable, others),
             options.sort,
             options.evidence(seen),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from eventspace._base.types import Codes, Positions
-from eventspace.rules.law import AT_LARGE, Law, NextUser, dirichlet, joint
+from eventspace.rules.law import AT_LARGE, Law, NextUser, joint
 from eventspace.rules.likes import Likes
 from eventspace.rules.mining import COUNTS, RULE, Rules
 
@@ -144,5 +144,5 @@ class Extender:
         p, q, both = (np.atleast_1d(weight @ c) for c in (met, chances[-1], met * chances[-1]))
         odds = both * (1 - p - q + both) / ((p - both) * (q - both))
         counts = count(next_user.likes, conditions, then)
-        law = dirichlet(joint(p, q, odds**next_user.slope), p, q, *counts)
+        law = next_user.dirichlet(joint(p, q, odds**next_user.slope), p, q, *counts)
         return Law(*(part[0] for part in law)), counts

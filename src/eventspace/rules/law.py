@@ -2,12 +2,12 @@
 
 For two items it is a table of four chances: likes both, the one, the other, neither. The model
 gives what is expected of it. The users who rated both are counted on top. So the table has a
-Dirichlet law, whose parameters are ``STRENGTH`` times the expected table, plus the counts.
+Dirichlet law, whose parameters are the expected table, worth some users, plus the counts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,8 @@ from eventspace._base.types import Floats, Positions
 from eventspace.rules.likes import Float32s, Likes
 from eventspace.rules.pairs import Sums, Workspace, compare
 
-STRENGTH = 100.0  # users that the model is worth: chosen on validation users
+STRENGTH = 100.0  # users that the model is worth at most: chosen on validation users
+LEARNT_FROM = 4  # users that make it worth one
 AT_LARGE = 20.0  # users at large who stand beside those that rated both
 OF_ITEM = 50.0  # ratings that the model's mean chance of an item is worth, against its own
 LEARNT_ON = 200  # items whose pairs tell how much the model understates
@@ -92,10 +93,11 @@ class Law(NamedTuple):
     def measures(self) -> dict[str, Floats]:
         """The columns of a table of rules."""
         tail, gain, error = (1 - LEVEL) / 2, self.gain, Z * self.gain_error
+        low, high = (betaincinv(self.both, self.only_if, x) for x in (tail, 1 - tail))
         return {
             "confidence": self.confidence,
-            "confidence_low": np.asarray(betaincinv(self.both, self.only_if, tail)),
-            "confidence_high": np.asarray(betaincinv(self.both, self.only_if, 1 - tail)),
+            "confidence_low": np.minimum(low, self.confidence),  # a mean may be beyond an end
+            "confidence_high": np.maximum(high, self.confidence),
             "base": self.base,
             "gain": gain,
             "gain_low": gain - error,
@@ -120,6 +122,7 @@ class NextUser:
     offset: Floats  # of items, in log-odds: what their ratings say beyond the model
     slope: float  # that log odds ratios of the model are multiplied by
     moments: tuple[Floats, Floats]  # of items: mean and variance of the values
+    strength: float  # users that the model is worth
 
     @classmethod
     def learn(cls, likes: Likes, at_large: Float32s) -> NextUser:
@@ -136,8 +139,9 @@ class NextUser:
         mean = value / np.maximum(n, 1)
         squares = np.bincount(items, np.square(likes.item_facts[:, 0] - mean[items]), len(n))
         variance = (squares + OF_ITEM * squares.sum() / n.sum()) / (n + OF_ITEM)
-        found = cls(likes, at_large, at_large.mean(axis=1), offset, 1.0, (mean, variance))
-        return cls(likes, at_large, found.mean, offset, found._learnt_slope(), (mean, variance))
+        strength = min(STRENGTH, np.count_nonzero(np.diff(likes.ptr)) / LEARNT_FROM)
+        found = cls(likes, at_large, at_large.mean(axis=1), offset, 1.0, (mean, variance), strength)
+        return replace(found, slope=found._learnt_slope())
 
     def _learnt_slope(self) -> float:
         """The slope with which the pairs of some items are likeliest."""
@@ -158,7 +162,7 @@ class NextUser:
         """The law of an item ("if") with each of some others ("then")."""
         p, q, log_odds = self._expected(item, others, sums)
         both = joint(p, q, np.exp(self.slope * log_odds))
-        return dirichlet(both, p, q, *sums[:4])
+        return self.dirichlet(both, p, q, *sums[:4])
 
     def _expected(self, item: int, others: Positions, sums: Sums) -> tuple[Floats, Floats, Floats]:
         """What the model expects: the chances of the two, and the log of their odds ratio."""
@@ -174,6 +178,29 @@ class NextUser:
             log_odds,
         )
 
+    def dirichlet(
+        self,
+        both: Floats,
+        p: Floats,
+        q: Floats,
+        users: Any,
+        like: Any,
+        like_other: Any,
+        like_both: Any,
+    ) -> Law:
+        """The expected table, worth some users, and the counts.
+
+        Where the model is worth less than it could be, a part of half a user stands in each cell.
+        """
+        m = self.strength
+        vague = (1 - m / STRENGTH) / 2
+        return Law(
+            vague + m * both + like_both,
+            vague + m * (p - both) + like - like_both,
+            vague + m * (q - both) + like_other - like_both,
+            vague + m * (1 - p - q + both) + users - like - like_other + like_both,
+        )
+
     def agreement(self, item: int, others: Positions, sums: Sums) -> tuple[Floats, Floats]:
         """P[the item's value is at most the other's], ties half; and what is beyond the means.
 
@@ -181,30 +208,17 @@ class NextUser:
         values, over the users who rated both, weighted like the tables of likes; without it there
         are only the means.
         """
-        n, (_, variance) = sums.users, self.moments
+        n, m, (_, variance) = sums.users, self.strength, self.moments
         chances = sums.p_both / n - sums.p * sums.p_other / n**2
         values = sums.value_both / n - sums.value * sums.value_other / n**2
-        covariance = (STRENGTH * chances + n * values) / (STRENGTH + n)
-        difference = (STRENGTH * (sums.p_other - sums.p) / n + sums.value_other - sums.value) / (
-            STRENGTH + n
-        )
+        covariance = (m * chances + n * values) / (m + n)
+        apart, counted = (sums.p_other - sums.p) / n, sums.value_other - sums.value
+        difference = (m * apart + counted) / (m + n)
         total = variance[item] + variance[others]
         most = 0.95 * np.sqrt(variance[item] * variance[others])
         rest = np.maximum(total - 2 * np.minimum(covariance, most), 1e-12)
         agreement = ndtr(difference / np.sqrt(rest))
         return agreement, agreement - ndtr(difference / np.sqrt(np.maximum(total, 1e-12)))
-
-
-def dirichlet(
-    both: Floats, p: Floats, q: Floats, users: Any, like: Any, like_other: Any, like_both: Any
-) -> Law:
-    """The expected table, worth ``STRENGTH`` users, and the counts."""
-    return Law(
-        STRENGTH * both + like_both,
-        STRENGTH * (p - both) + like - like_both,
-        STRENGTH * (q - both) + like_other - like_both,
-        STRENGTH * (1 - p - q + both) + users - like - like_other + like_both,
-    )
 
 
 @njit(cache=True, nogil=True)

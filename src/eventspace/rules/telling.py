@@ -123,8 +123,9 @@ def with_compounds(
     )
     miner = replace(miner, inclusions=inclusions)
     rules = miner.sorted_by(compounds.rules)
-    rules = mining.ordered(np.concatenate([found, rules[miner.told(rules)]]))
-    return rules[:top], miner, compounds.conditions
+    rules = np.concatenate([found, rules[miner.told(rules)]])
+    varied = miner.fold and item is None
+    return mining.best([rules], top, varied=varied), miner, compounds.conditions
 
 
 def stream(
@@ -170,7 +171,9 @@ def columns_of(
         kinds[mining.IMPLIES] = "converse"
     ids = inclusions.space.observations.item_ids
     found = {
-        "if_item": _names(if_item, ids.values, conditions),
+        "if_item": _names(if_item, ids.values, conditions)
+        if options.conditions > 1
+        else ids.values[if_item],
         "then_item": ids.values[then_item],
         **mining.law_of(rules).measures(),
         "kind": kinds[kind],
@@ -188,9 +191,7 @@ def columns_of(
 
 
 def _names(if_item: Any, ids: NDArray[Any], conditions: Sequence[Conditions]) -> NDArray[Any]:
-    """Ids; with several conditions, expressions as :meth:`FittedModel.query` reads them."""
-    if not conditions:
-        return np.asarray(ids[if_item])
+    """Conditions as expressions, which :meth:`FittedModel.query` reads."""
     names = np.empty(len(if_item), dtype=object)
     for k, at in enumerate(if_item.tolist()):
         one = conditions[at - len(ids)] if at >= len(ids) else None
