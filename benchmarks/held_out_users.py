@@ -121,16 +121,16 @@ def lists(split: Split) -> dict[str, Pairs]:
         check_against_mlxtend(split.train, pairs, orders)
     orders |= by_counting(split.train, pairs) | by_values(split.train, pairs)
     found = {name: _first(pairs, value) for name, value in orders.items()}
-    rules = _best(split, sort="gain_low")
+    rules = _best(split, sort="gain")
     found |= {f"{OURS}, {n}": split.pairs(mining.best([rules], n, varied=True)) for n in LENGTHS}
     found[OURS] = split.pairs(rules)
-    found["eventspace, by gain"] = split.pairs(_best(split, sort="gain"))
+    found["eventspace, by gain_low"] = split.pairs(_best(split, sort="gain_low"))
     return found
 
 
 def _best(split: Split, **options: Any) -> mining.Rules:
-    """The first rules by the lower end of the gain, or otherwise."""
-    most = LENGTHS[-1] * (2 if options["sort"] == "gain_low" else 1)  # a varied list reaches deeper
+    """The first rules by some order."""
+    most = LENGTHS[-1] * (2 if options["sort"] == "gain" else 1)  # a varied list reaches deeper
     return mining.best(miner(split, **options).blocks(), most, varied=False)
 
 
@@ -349,7 +349,7 @@ def _short(one: dict[str, Any]) -> str:
         f"{n}: "
         + ", ".join(
             f"{k} {row[k]['points']:.1f}"
-            for k in (OURS, "eventspace, by gain", COUNTED_LOW, COUNTED, "lift")
+            for k in (OURS, "eventspace, by gain_low", COUNTED_LOW, COUNTED, "lift")
         )
         for n, row in one["gain"].items()
     ]

@@ -152,7 +152,7 @@ OTHERS = [
     ("recommend model anne", "The model knows no user 'anne': did you mean 'ann'"),
     ("recommend model ann --top 0", "--top: 0 is no whole number of at least 1"),
     ("rules model --item Alein", "The model knows no item 'Alein': did you mean 'Alien'"),
-    ("rules model --sort fame", "--sort: 'fame' is not one of 'gain_low', 'gain', 'confidence'"),
+    ("rules model --sort fame", "--sort: 'fame' is not one of 'gain', 'gain_low', 'confidence'"),
     ("rules model --sort inclusion", "--sort inclusion needs --restarts 10, say"),
     ("rules model --like nan", "--like nan must be a number"),
     ("rules model --min-evidence -1", "--min-evidence: -1 is no whole number of at least 0"),

@@ -54,8 +54,10 @@ def test_rules_and_what_held_out_users_say(place, model, rules) -> None:
     assert ((found["if_item"] == "i0") | (found["then_item"] == "i0")).all()
     expected = model.rules(some, item="i0", top=3)
     pd.testing.assert_frame_equal(found, expected, check_dtype=False)
-    assert len(rules(*options, "--all")) == len(model.rules(top=None)) > reasoning.TOP
-    assert len(rules(*options)) == reasoning.TOP
+    every = [*options, "--min-evidence", 0, "--proved"]
+    proved = model.rules(top=None, min_evidence=0, proved=True)
+    assert len(rules(*every, "--all")) == len(proved) > reasoning.TOP
+    assert len(rules(*every)) == reasoning.TOP
 
 
 @pytest.mark.parametrize(
@@ -148,3 +150,9 @@ def test_the_demonstration_counts_the_rules_that_held_out_users_affirm() -> None
         "The first 4: held-out users agree on 2 of 3 (a gain above 0). On average 80% was promised "
         "where 50% like it anyway; 60% was found, where 40% do."
     )
+
+
+def test_a_list_without_rules_says_so(place, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("eventspace.cli.outputs.at_terminal", lambda: True, raising=False)
+    done = in_process(["rules", place / "m", "--min-evidence", 29, "--format", "table"], capsys)
+    assert "--proved lists what the model proves" in done.out

@@ -219,7 +219,7 @@ def test_a_list_prefers_items_that_it_has_not_named(seed, top) -> None:
     model, *_ = random_model(seed, n_items=14, n_users=80)
     options = {"min_evidence": 0, "like": LIKE}
     rest = model.rules(top=None, **options)
-    value = dict(zip(pairs(rest), rest["gain_low"], strict=True))
+    value = dict(zip(pairs(rest), rest["gain"], strict=True))
     expected: list = []
     named: set = set()
     while value and len(expected) < top:  # the greatest, one after the other
@@ -438,7 +438,7 @@ def test_values_that_are_all_equal_have_no_likes() -> None:
         ({"item": "i77"}, "knows no item 'i77': did you mean"),
         ({"item": "i3"}, "Item 'i3' has no ratings, so that its set is not known"),
         ({"top": 0}, "top=0 must be a whole number of at least 1"),
-        ({"sort": "best"}, "sort='best' is unknown; allowed are 'gain_low'"),
+        ({"sort": "best"}, "sort='best' is unknown; allowed are 'gain'"),
         ({"min_evidence": -1}, "min_evidence=-1 must be a whole number"),
         ({"conditions": 4}, "conditions=4 must be a whole number from 1 to 3"),
         ({"like": "4"}, "like='4' must be a number"),

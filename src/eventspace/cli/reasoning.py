@@ -10,7 +10,8 @@ from eventspace._base.errors import UserError
 from eventspace.cli import options
 
 TOP = 20
-Sort = Literal["gain_low", "gain", "confidence", "lift", "support", "agreement_gain", "inclusion"]
+NO_RULES = "No rule is sure to gain. --proved lists what the model proves, whatever it gains."
+Sort = Literal["gain", "gain_low", "confidence", "lift", "support", "agreement_gain", "inclusion"]
 
 
 def rules(
@@ -25,7 +26,7 @@ def rules(
     every: Annotated[bool, typer.Option("--all", help="All of them, however many.")] = False,
     sort: Annotated[
         Sort, typer.Option(help="What they are ordered by, the greatest first.")
-    ] = "gain_low",
+    ] = "gain",
     proved: Annotated[
         bool, typer.Option("--proved", help="Only those that the model proves, whatever they gain.")
     ] = False,
@@ -82,6 +83,8 @@ def rules(
 
         from eventspace.fitted.statements import caption, statements
 
+        if not len(columns["if_item"]):
+            return NO_RULES
         least = known.liked_from if like is None else like
         held_out = {"None": "", "-": "the standard input"}.get(str(evidence), str(evidence))
         return Group(caption(least, held_out), statements(columns, outputs.SHOWN))

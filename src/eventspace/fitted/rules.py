@@ -54,7 +54,7 @@ class RuleTeller(Predictor):
         *,
         item: Any = None,
         top: int | None = 100,
-        sort: str = "gain_low",
+        sort: str = "gain",
         min_evidence: int | Literal["auto"] = "auto",
         proved: bool = False,
         conditions: int = 1,
@@ -78,8 +78,8 @@ class RuleTeller(Predictor):
             Only the rules from this item and to it.
         top : int or None, default 100
             How many rules at most; None: all.
-        sort : str, default "gain_low"
-            The column that they are ordered by, the greatest first: "gain_low", "gain",
+        sort : str, default "gain"
+            The column that they are ordered by, the greatest first: "gain", "gain_low",
             "confidence", "lift", "support", "agreement_gain" or "inclusion".
         min_evidence : int or "auto"
             How many users must like both items: 20, or a twentieth of all if these are few. In the
@@ -151,7 +151,7 @@ class RuleTeller(Predictor):
         """
         from eventspace.rules.telling import RuleOptions, stream
 
-        options = RuleOptions("gain_low", min_evidence, proved, 1, like, fold, restarts, convention)
+        options = RuleOptions("gain", min_evidence, proved, 1, like, fold, restarts, convention)
         miner = self.miner(options)
         return stream(miner, options, self.held_out(X, like), self.settings.verbose)
 

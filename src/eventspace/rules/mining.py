@@ -19,7 +19,7 @@ from eventspace.logic.space import Space
 from eventspace.rules.law import Law, NextUser
 from eventspace.rules.pairs import Sums, Workspace, compare
 
-SORTS = ("gain_low", "gain", "confidence", "lift", "support", "agreement_gain", "inclusion")
+SORTS = ("gain", "gain_low", "confidence", "lift", "support", "agreement_gain", "inclusion")
 IMPLIES, EQUIVALENT, SOFT = range(3)
 KINDS = ("implies", "equivalent", "soft")
 BLOCK = 16  # items whose rules a thread looks for at a time

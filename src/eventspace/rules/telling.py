@@ -34,7 +34,7 @@ _BLOCK = 10_000  # rules in a table of a stream
 class RuleOptions:
     """Which rules are wanted; :meth:`FittedModel.rules` says what each option means."""
 
-    sort: str = "gain_low"
+    sort: str = "gain"
     min_evidence: int | str = "auto"
     proved: bool = False
     conditions: int = 1
