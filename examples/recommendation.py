@@ -223,7 +223,8 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
          "said": f"{r['confidence']:.0%} [{r['confidence_low']:.0%}, {r['confidence_high']:.0%}]",
          "of all": f"{r['base']:.0%}", "held-out users who like the first": r["held_out_like_if"],
          "of them, like the second": f"{r['held_out_confidence']:.0%}",
-         "of all held out": f"{r['held_out_base']:.0%}", "q": f"{r['q_value']:.3f}"}
+         "of all held out": f"{r['held_out_base']:.0%}",
+         "q": f"{r['q_value']:.3f}" if r["q_value"] >= 0.001 else "< 0.001"}
         for r in figures["rules"]
     ]  # fmt: skip
     return {
