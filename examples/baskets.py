@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ from numpy.typing import NDArray
 
 from eventspace import KolmogorovDescent, KolmogorovEnsemble
 from eventspace.datasets.groceries import groceries
-from examples.compare import Floats
+from examples.compare import Floats, counted_rules, held_out
 
 COMMON = 0.01  # of all baskets at least have a good that takes part
-FREQUENT = 0.005  # of the baskets have both goods of an association rule
+FREQUENT = 0.005  # of the baskets have both goods of a rule
 N_RULES, N_EVENTS, N_SHOWN = 30, 32, 10
+SORTED_BY = ("gain", "confidence", "lift")
 
 
 def baskets() -> pd.DataFrame:
@@ -24,26 +26,17 @@ def baskets() -> pd.DataFrame:
     return wide.loc[:, wide.mean() >= COMMON]
 
 
-def association_rules(bought: pd.DataFrame) -> pd.DataFrame:
-    """All rules between two goods by counting, as mlxtend finds them with ``max_len=2``."""
-    counts = bought.to_numpy().T @ bought.to_numpy() / len(bought)
-    a, b = np.nonzero((counts >= FREQUENT) & ~np.eye(len(counts), dtype=bool))
-    support, single = counts[a, b], np.diag(counts)
-    names = bought.columns.to_numpy()
-    rules = pd.DataFrame({"if_item": names[a], "then_item": names[b], "support": support})
-    confidence = support / single[a]
-    return rules.assign(confidence=confidence, lift=confidence / single[b])
-
-
-def evidence(bought: pd.DataFrame, rules: pd.DataFrame) -> dict[str, float]:
-    """The mean confidence and lift of rules in a table, and in how many baskets both are."""
-    a, b = (bought[rules[side]].to_numpy() for side in ("if_item", "then_item"))
-    confidence = (a * b).sum(axis=0) / a.sum(axis=0)
-    return {
-        "confidence": float(confidence.mean()),
-        "lift": float((confidence / b.mean(axis=0)).mean()),
-        "support": float((a * b).mean()),
-    }
+def rules(train: pd.DataFrame, model: KolmogorovDescent) -> dict[str, pd.DataFrame]:
+    """The first rules of a model, and as many association rules, both sorted by the same."""
+    least = FREQUENT * len(train)
+    counted = counted_rules(train, 1.0, least)
+    options: dict[str, Any] = {"top": N_RULES, "min_evidence": math.ceil(least), "fold": False}
+    found: dict[str, Any] = {"proved": model.rules(proved=True, **options)}
+    for by in SORTED_BY:
+        sort = "gain_low" if by == "gain" else by
+        found[f"model, {by}"] = model.rules(sort=sort, **options)
+        found[f"counted, {by}"] = counted.nlargest(N_RULES, by)
+    return found
 
 
 def completion(train: pd.DataFrame, test: pd.DataFrame, models: dict[str, Any], seed: int) -> Any:
@@ -80,18 +73,12 @@ def measure_baskets(seed: int) -> dict[str, Any]:
     ensemble = KolmogorovEnsemble(n_models=4, random_state=seed).fit(train)
     positive = train.where(train > 0).dropna(how="all")
     blind = KolmogorovDescent(8, random_state=seed).fit(positive)
-    proved = single.rules(top=N_RULES, like=1.0)
-    counted = association_rules(train)
-    kinds = {
-        "inclusions": proved,
-        "by confidence": counted.nlargest(N_RULES, "confidence"),
-        "by lift": counted.nlargest(N_RULES, "lift"),
-    }
+    found = rules(train, single)
     return {
         "positive_only": float(blind.inverse_transform(blind.pmf_).min()),
         "share": float(train.to_numpy().mean()),
-        "said": {name: float(rules["confidence"].mean()) for name, rules in kinds.items()},
-        "rules": {name: evidence(test, rules) for name, rules in kinds.items()},
+        "said": {name: float(some["confidence"].mean()) for name, some in found.items()},
+        "rules": {name: held_out(test, some, 1.0) for name, some in found.items()},
         "completion": completion(
             train, test, {"KolmogorovDescent": single, "KolmogorovEnsemble": ensemble}, seed
         ),

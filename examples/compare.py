@@ -1,6 +1,7 @@
 """A fair comparison: the same entries hidden from all, and every choice made on the others.
 
-A tool is a function of a table to learn from and of pairs to predict; it gives their chances.
+A tool is a function of a table to learn from and of pairs to predict; it gives their chances. Rules
+are learnt from half of the users, and tried on the others.
 """
 
 from __future__ import annotations
@@ -147,6 +148,47 @@ def _filled(fill: Callable[[Floats], Floats]) -> Tool:
         return full[rows, wide.columns.get_indexer(pd.Index(pairs["item"]))]
 
     return predict
+
+
+def halves(table: pd.DataFrame, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What half of the users say, and what the others say."""
+    ours = table["user"].drop_duplicates().sample(frac=0.5, random_state=seed)
+    known = table["user"].isin(ours)
+    return table[known], table[~known]
+
+
+def counted_rules(wide: pd.DataFrame, like: float, least: float) -> pd.DataFrame:
+    """By counting: all rules between two items that so many users like both at least."""
+    rated, likes = (each.to_numpy(dtype=np.float64) for each in (wide.notna(), wide >= like))
+    both, liked = likes.T @ likes, likes.T @ rated  # of those who rated both: like both, the first
+    a, b = np.nonzero((both >= least) & ~np.eye(len(both), dtype=bool))
+    names = wide.columns.to_numpy()
+    rules = pd.DataFrame({"if_item": names[a], "then_item": names[b]})
+    confidence, base = both[a, b] / liked[a, b], liked[b, a] / (rated.T @ rated)[a, b]
+    return rules.assign(confidence=confidence, gain=confidence - base, lift=confidence / base)
+
+
+def folded(rules: pd.DataFrame, by: str, n: int) -> pd.DataFrame:
+    """The first rules by a measure; of two directions only the better one."""
+    ordered = rules.sort_values(by, ascending=False, kind="stable")
+    pairs = map(frozenset, ordered[["if_item", "then_item"]].to_numpy().tolist())
+    return ordered[~pd.Series(list(pairs), ordered.index).duplicated()].head(n)
+
+
+def held_out(wide: pd.DataFrame, rules: pd.DataFrame, like: float) -> dict[str, float]:
+    """What comes of rules in another table, the mean over those that it can try.
+
+    Of those who like the first item, how many like the second; how many do anyway; the ratio.
+    """
+    a, b = (wide[rules[side]].to_numpy() for side in ("if_item", "then_item"))
+    both = ~np.isnan(a) & ~np.isnan(b)
+    liked, then = both & (a >= like), both & (b >= like)
+    tried = liked.any(axis=0)
+    confidence = (liked & then).sum(axis=0)[tried] / liked.sum(axis=0)[tried]
+    base = then.sum(axis=0)[tried] / both.sum(axis=0)[tried]
+    lift = confidence[base > 0] / base[base > 0]
+    found = {"confidence": confidence, "base": base, "lift": lift}
+    return {name: float(values.mean()) for name, values in found.items()}
 
 
 def spread(values: Sequence[float], digits: int = 3) -> str:

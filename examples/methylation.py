@@ -197,6 +197,7 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
         "rules": table([
             {
                 "": name, "rules": f"{fact['rules']:,}", "hold": f"{fact['hold']:.0%}",
+                "surely gain": f"{fact['gain']:,}", "of them hold": f"{fact['gain and hold']:.0%}",
                 "of all pairs": f"{fact['base']:.0%}",
                 "of pairs in the order of the means": f"{fact['by means']:.0%}",
             }
@@ -237,7 +238,8 @@ def verdict(figures: dict[str, Any]) -> str:
         f"- **No method here can tell seven cell types blind in blood** (the mean for everyone has "
         f"{means[LIKE_BLOOD][MEANS]:.3f}). Believe rules between sites only where proportions "
         f"are spread: there {made['hold']:.0%} hold in the reference "
-        f"({made['base']:.0%} of all pairs do), in whole blood {blood['hold']:.0%}."
+        f"({made['base']:.0%} of all pairs do), in whole blood {blood['hold']:.0%}; of those "
+        f"that surely gain, {blood['gain and hold']:.0%}."
     )
 
 

@@ -75,33 +75,42 @@ def off(mixture: Mixture, model: KolmogorovDescent, penalty: float) -> float:
 
 
 def borne_out(mixture: Mixture, model: KolmogorovDescent) -> dict[str, float]:
-    """How many of the proved rules hold in the rounded reference, and of all pairs of sites."""
+    """How many of the proved rules hold in the rounded reference, and of all pairs of sites.
+
+    And of those rules that surely gain: high values at the first site go with high ones at the
+    second.
+    """
     bits = mixture.profiles.to_numpy() > 0.5
     holds = np.asarray((bits[:, None] <= bits[None]).all(axis=2))
     pairs = ~np.eye(len(bits), dtype=bool)
     mean = mixture.samples.mean().to_numpy()
-    rules: Any = model.rules(top=None, fold=False)
+    rules: Any = model.rules(top=None, proved=True, min_evidence=0, fold=False)
     sites = mixture.profiles.index
     first, second = (sites.get_indexer(rules[side]) for side in ("if_item", "then_item"))
+    gain = (rules["gain_low"] > 0).to_numpy()
     return {
         "rules": len(rules),
         "hold": float(holds[first, second].mean()),
+        "gain": int(gain.sum()),
+        "gain and hold": float(holds[first, second][gain].mean()),
         "base": float(holds[pairs].mean()),
         "by means": float(holds[pairs & (mean[:, None] <= mean[None])].mean()),
     }
 
 
 def in_the_reference(mixture: Mixture, model: KolmogorovDescent) -> list[dict[str, str]]:
-    """The first rules, with the cell types in which the reference is methylated."""
+    """The first proved rules, with the cell types in which the reference is methylated."""
     on = mixture.profiles > 0.5
     found = []
-    first_rules: Any = model.rules(top=6)
+    first_rules: Any = model.rules(top=6, proved=True)
     for rule in first_rules.itertuples():
         first, second = on.loc[rule.if_item], on.loc[rule.then_item]
         found.append(
             {
                 "types methylated at": str(rule.if_item),
                 "are also methylated at": str(rule.then_item),
+                "high at the second, if at the first": f"{rule.confidence:.0%}",
+                "of all samples": f"{rule.base:.0%}",
                 "the first, in the reference": ", ".join(on.columns[first]),
                 "the second": ", ".join(on.columns[second]),
                 "holds there": "yes" if (first <= second).all() else "no",

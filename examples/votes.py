@@ -20,7 +20,7 @@ from eventspace.datasets import Dataset
 from eventspace.datasets.votes import house_votes_84, senate_109
 from eventspace.metrics import brier_score
 from examples import compare
-from examples.baskets import N_RULES, measure_baskets
+from examples.baskets import N_RULES, SORTED_BY, measure_baskets
 from examples.compare import COLUMNS, Floats, Measure, Tool
 from examples.ideal_points import IdealPoints, ideal_points
 from examples.votes_pictures import draw
@@ -34,7 +34,9 @@ PENALTIES = (1.0, 3.0, 10.0, 30.0)  # of ideal points
 SWEEPS = {"n_warmup": 40, "n_draws": 40}  # fewer than by default: a minute for all
 CHAINS: dict[str, Any] = {**SWEEPS, "n_chains": 4, "n_samples": 32, "random_state": 0}
 BLOCS = {"house": 5, "senate": 5}
-FIRST = 50  # rules that are compared
+FIRST, EVIDENCE = 50, 5  # rules that are compared, and how many must say yea to both
+LISTED = ["if_item", "then_item", "confidence", "confidence_low", "confidence_high", "base",
+          "held_out_users", "held_out_confidence", "held_out_base"]  # fmt: skip
 
 
 def house() -> Dataset:
@@ -144,56 +146,31 @@ def _by_point(place: Floats, party: Any) -> float:
 def rules(data: Dataset, seed: int) -> dict[str, Any]:
     """Yea to A, so yea to B: rules from half of the legislators, and what the others did.
 
-    Against as many pairs by confidence and by lift in that half, by counting.
+    Against as many pairs by what is counted in that half.
     """
-    members = data.table["user"].drop_duplicates()
-    chosen = members.sample(frac=0.5, random_state=seed)
-    ours = data.table["user"].isin(chosen)
-    train, test = data.table[ours], data.table[~ours]
+    train, test = compare.halves(data.table, seed)
     model = KolmogorovPosterior(**CHAINS).fit(train[COLUMNS])
-    found = model.rules(test[COLUMNS], top=FIRST, min_evidence=10, like=1.0)
-    counted = counted_rules(train)
+    found: Any = model.rules(test[COLUMNS], top=FIRST, min_evidence=EVIDENCE)
+    counted = compare.counted_rules(compare.wide_table(train), 1.0, EVIDENCE)
     kinds = {
         "rules": found,
-        "by confidence": counted.nlargest(len(found), "confidence"),
-        "by lift": counted.nlargest(len(found), "lift"),
+        **{by: compare.folded(counted, by, len(found)) for by in ("gain", "confidence", "lift")},
         "all": counted,
     }
-    columns = ["if_item", "then_item", "probability", "users", "like_rate", "base_rate"]
-    firsts = found.drop_duplicates("if_item")[columns].head(6)
+    others = compare.wide_table(test)
     return {
+        "gains": {
+            name: {"said": float(some["confidence"].mean())} | compare.held_out(others, some, 1.0)
+            for name, some in kinds.items()
+        },
         "found": len(found),
-        "gains": {name: evidence(test, some) for name, some in kinds.items()},
-        "listed": firsts.round(4).astype(object).to_numpy().tolist(),
+        "surely": float((found["q_value"] < 0.05).mean()),
+        "named": {
+            name: len({*kinds[name]["if_item"], *kinds[name]["then_item"]})
+            for name in ("rules", "gain")
+        },
+        "listed": found[LISTED].head(6).round(4).astype(object).to_numpy().tolist(),
     }
-
-
-def counted_rules(train: pd.DataFrame) -> pd.DataFrame:
-    """All pairs of roll calls with their confidence and lift, by counting."""
-    wide = compare.wide_table(train)
-    voted, yea = wide.notna().to_numpy(dtype=np.float64), wide.fillna(0.0).to_numpy()
-    both, yeas = yea.T @ yea, yea.T @ voted  # of those who voted on both: yea to both, to the first
-    a, b = np.nonzero((both >= 5) & ~np.eye(len(both), dtype=bool))
-    confidence = both[a, b] / yeas[a, b]
-    names, base = wide.columns.to_numpy(), yeas[b, a] / (voted.T @ voted)[a, b]
-    said = {"if_item": names[a], "then_item": names[b], "confidence": confidence}
-    return pd.DataFrame({**said, "lift": confidence / base})
-
-
-def evidence(table: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, float]:
-    """Over all who voted on both: of the yeas to A, how many to B; yeas to B anyway; their ratio.
-
-    The last is the mean over the pairs.
-    """
-    wide = compare.wide_table(table)
-    a, b = (wide[pairs[side]].to_numpy() for side in ("if_item", "then_item"))
-    both = ~np.isnan(a) & ~np.isnan(b)
-    yea = both & (a > 0.5)
-    enough = yea.sum(axis=0) >= 3
-    rate = (yea & (b > 0.5)).sum(axis=0)[enough] / yea.sum(axis=0)[enough]
-    base = (both & (b > 0.5)).sum(axis=0)[enough] / both.sum(axis=0)[enough]
-    lift = rate[base > 0] / base[base > 0]
-    return {"yea": float(rate.mean()), "anyway": float(base.mean()), "lift": float(lift.mean())}
 
 
 def measure(seeds: Sequence[int] = SEEDS) -> dict[str, Any]:
@@ -225,11 +202,17 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
     names = {"accuracy": "accuracy", "log_loss": "-log loss", "brier": "-Brier score"}
     kinds = {
         "rules": "rules of the posterior",
-        "by confidence": "as many pairs, by confidence",
-        "by lift": "as many pairs, by lift",
+        "gain": "as many pairs, by counted gain",
+        "confidence": "as many pairs, by counted confidence",
+        "lift": "as many pairs, by counted lift",
         "all": "all pairs",
     }
-    columns = {"yea": "yea to B, if to A", "anyway": "yea to B anyway", "lift": "held-out lift"}
+    columns = {
+        "said": "yea to B, if to A: said",
+        "confidence": "held out",
+        "base": "yea to B anyway",
+        "lift": "held-out lift",
+    }
     written = {}
     for chamber in ("house", "senate"):
         written[chamber] = compare.markdown(figures["hidden"][chamber], names)
@@ -239,6 +222,7 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
             for kind, said in kinds.items()
         }
         written[f"{chamber} rules"] = compare.markdown(gains, columns, bold=False)
+        written[f"{chamber} tested"] = _tested(found)
         written[f"{chamber} listed"] = _listed(found[0]["listed"], figures["calls"])
         written[f"{chamber} blocs"] = _blocs(figures["blocs"][chamber])
         written[f"{chamber} parties"] = _parties(figures["blocs"][chamber])
@@ -246,12 +230,26 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
 
 
 def _listed(rows: list[list[Any]], calls: dict[str, str]) -> str:
-    lines = ["| yea to | so yea to | held-out voters | yea, if to the first | anyway |"]
-    lines.append("|---|---|---|---|---|")
-    for a, b, _, voters, rate, base in rows:
+    lines = ["| of those who say yea to | so many say yea to | said | of all | held-out voters "]
+    lines[0] += "| yea, if to the first | of all |"
+    lines.append("|---" * 7 + "|")
+    for a, b, said, low, high, of_all, voters, rate, base in rows:
         first, then = (calls.get(item, item) for item in (a, b))
-        lines.append(f"| {first} | {then} | {voters} | {rate:.2f} | {base:.2f} |")
+        lines.append(
+            f"| {first} | {then} | {said:.2f} [{low:.2f}, {high:.2f}] | {of_all:.2f} | {voters} "
+            f"| {rate:.2f} | {base:.2f} |"
+        )
     return "\n".join(lines)
+
+
+def _tested(found: list[dict[str, Any]]) -> str:
+    surely = np.mean([each["surely"] for each in found])
+    named = {of: np.mean([each["named"][of] for each in found]) for of in ("rules", "gain")}
+    return (
+        f"Of the rules, {surely:.0%} have q < 0.05 among those held out. A list of "
+        f"{np.mean([each['found'] for each in found]):.0f} rules names {named['rules']:.0f} roll "
+        f"calls, as many pairs by counted gain name {named['gain']:.0f}."
+    )
 
 
 def _blocs(found: dict[str, Any]) -> str:
@@ -275,11 +273,10 @@ def _parties(found: dict[str, Any]) -> str:
 
 
 def _baskets(found: list[dict[str, Any]]) -> dict[str, str]:
-    kinds = {
-        "inclusions": f"{N_RULES} inclusions of the model",
-        "by confidence": f"{N_RULES} association rules, by confidence",
-        "by lift": f"{N_RULES} association rules, by lift",
-    }
+    kinds = {"proved": f"{N_RULES} rules that the model proves"}
+    for by in SORTED_BY:
+        kinds[f"model, {by}"] = f"{N_RULES} rules of the model, by {by}"
+        kinds[f"counted, {by}"] = f"{N_RULES} association rules, by {by}"
     rules = {
         said: {
             "said": [each["said"][kind] for each in found],
@@ -291,7 +288,7 @@ def _baskets(found: list[dict[str, Any]]) -> dict[str, str]:
         tool: {"found": [each["completion"][tool] for each in found]}
         for tool in found[0]["completion"]
     }
-    columns = {"said": "confidence claimed", "confidence": "held out", "lift": "held-out lift"}
+    columns = {"said": "confidence said", "confidence": "held out", "lift": "held-out lift"}
     return {
         "baskets rules": compare.markdown(rules, columns, bold=False),
         "baskets": compare.markdown(tools, {"found": "among the ten shown"}),

@@ -34,8 +34,9 @@ HEARS = 0.25  # a receiver hears a sender, in rules
 PENALTIES = (0.3, 1.0, 3.0, 10.0)  # of the regression, scikit-learn's C
 SWEEPS = {"n_warmup": 40, "n_draws": 40}  # fewer than by default: a minute for all
 CHAINS: dict[str, Any] = {**SWEEPS, "n_chains": 4, "n_samples": 32, "random_state": 0}
-N_RULES, N_ZONES = 30, 8
-GAINS = ("reaches", "anyway", "agreement")
+N_RULES, EVIDENCE, N_ZONES = 30, 3, 8  # so many senders must reach both
+LISTED = ["if_item", "then_item", "confidence", "confidence_low", "confidence_high", "base",
+          "metres", "held_out_like_if", "held_out_confidence", "held_out_base"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -191,55 +192,44 @@ MEASURES: dict[str, Measure] = {"rmse": rmse, "mae": mae, "accuracy": accuracy, 
 
 
 def rules(links: Links, seed: int) -> dict[str, Any]:
-    """Senders that reach A also reach B: rules from half of the links, checked on the rest.
+    """Senders that reach A also reach B: rules from half of the senders, and what the others do.
 
-    Against as many pairs of receivers that lie closest, or that go together most in the half,
-    both in the direction of their means, and against all pairs.
+    Against as many pairs of receivers by counted gain in that half, that go together most there, or
+    that lie closest, the last two in the direction of their means, and against all pairs.
     """
-    train, test = compare.hidden(links.table, 0.5, seed)
+    train, test = compare.halves(links.table, seed)
     model = KolmogorovPosterior(**CHAINS).fit(train[COLUMNS])
-    found = model.rules(test[COLUMNS], top=N_RULES, min_evidence=5, like=HEARS)
-    seen = wide_table(train)
-    names = seen.columns.to_numpy()
-    mean = seen.mean().to_numpy()
-    upwards = np.argwhere(mean[:, None] < mean)
-    places = links.places.loc[names].to_numpy()
-    far = np.linalg.norm(places[upwards[:, 0]] - places[upwards[:, 1]], axis=1)
-    together = seen.corr(min_periods=5).to_numpy()[tuple(upwards.T)]
-    pairs = {
-        "rules": found[["if_item", "then_item"]].to_numpy(),
-        "most correlated": names[upwards[np.argsort(-np.nan_to_num(together))[:N_RULES]]],
-        "closest": names[upwards[np.argsort(far)[:N_RULES]]],
-        "all": names[upwards],
+    found: Any = model.rules(test[COLUMNS], top=N_RULES, min_evidence=EVIDENCE, like=HEARS)
+    seen, others = wide_table(train), wide_table(test)
+    names, mean = seen.columns.to_numpy(), seen.mean().to_numpy()
+    a, b = np.nonzero(mean[:, None] < mean)
+    upwards = pd.DataFrame({"if_item": names[a], "then_item": names[b]})
+    upwards["together"] = seen.corr(min_periods=5).to_numpy()[a, b]
+    kinds = {
+        "rules": found,
+        "counted": compare.folded(compare.counted_rules(seen, HEARS, EVIDENCE), "gain", N_RULES),
+        "most correlated": upwards.nlargest(N_RULES, "together"),
+        "closest": upwards.assign(metres=_metres(links, upwards)).nsmallest(N_RULES, "metres"),
+        "all": upwards,
     }
-    listed = found.assign(metres=_metres(links, found["if_item"], found["then_item"]))
-    columns = ["if_item", "then_item", "probability", "metres", "users", "like_rate", "base_rate"]
+    listed = found.assign(metres=_metres(links, found))[LISTED].astype(float).round(4)
     return {
-        "gains": {name: evidence(test, some) for name, some in pairs.items()},
-        "metres": {name: float(np.median(_metres(links, *some.T))) for name, some in pairs.items()},
-        "listed": [
-            [None if np.isnan(x) else x for x in row]
-            for row in listed[columns].astype(float).round(4).to_numpy().tolist()
-        ],
+        "gains": {
+            name: {
+                **compare.held_out(others, some, HEARS),
+                "metres": float(np.median(_metres(links, some))),
+            }
+            for name, some in kinds.items()
+        },
+        "said": {name: float(kinds[name]["confidence"].mean()) for name in ("rules", "counted")},
+        "surely": float((found["q_value"] < 0.05).mean()),
+        "listed": [[None if np.isnan(x) else x for x in row] for row in listed.to_numpy().tolist()],
     }
 
 
-def _metres(links: Links, ones: Any, others: Any) -> Floats:
-    at = links.places
-    return np.asarray(np.linalg.norm(at.loc[ones].to_numpy() - at.loc[others].to_numpy(), axis=1))
-
-
-def evidence(table: pd.DataFrame, pairs: NDArray[Any]) -> dict[str, float]:
-    """Over all senders with both links of a pair in a table: what comes of "A, so B".
-
-    Of those who reach A, how many reach B; how many reach B anyway; how often B gets as much as A.
-    """
-    wide = wide_table(table)
-    a, b = (wide[pairs[:, k]].to_numpy() for k in (0, 1))
-    both = ~np.isnan(a) & ~np.isnan(b)
-    reaching = both & (a >= HEARS)
-    values = ((reaching & (b >= HEARS)).sum() / reaching.sum(), (b >= HEARS)[both].mean())
-    return dict(zip(GAINS, map(float, (*values, (b >= a)[both].mean())), strict=True))
+def _metres(links: Links, pairs: pd.DataFrame) -> Floats:
+    ones, others = (links.places.loc[pairs[side]].to_numpy() for side in ("if_item", "then_item"))
+    return np.asarray(np.linalg.norm(ones - others, axis=1))
 
 
 def more_noise_less_heard(links: Links, seed: int) -> dict[str, float]:
@@ -300,20 +290,21 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
     hidden = {name: compare.markdown(rows, names) for name, rows in figures["hidden"].items()}
     kinds = {
         "rules": f"the first {N_RULES} rules",
+        "counted": f"{N_RULES} pairs by counted gain",
         "most correlated": f"{N_RULES} most correlated pairs",
         "closest": f"{N_RULES} closest pairs",
         "all": "all pairs",
     }
     found = figures["rules"]
+    columns = {
+        "confidence": "reach B, if A",
+        "base": "reach B anyway",
+        "metres": "median metres from A to B",
+    }
     gains = {
-        said: {
-            **{gain: [each["gains"][kind][gain] for each in found] for gain in GAINS},
-            "metres": [each["metres"][kind] for each in found],
-        }
+        said: {key: [each["gains"][kind][key] for each in found] for key in columns}
         for kind, said in kinds.items()
     }
-    said = ("reach B, if A", "reach B anyway", "B gets as much as A", "-median metres from A to B")
-    columns = dict(zip((*GAINS, "metres"), said, strict=True))
     noise = {
         "r at more noise, so r at less": "itself",
         "the converse": "converse",
@@ -326,21 +317,31 @@ def tables(figures: dict[str, Any]) -> dict[str, str]:
     return {
         **hidden,
         "rules": compare.markdown(gains, columns, bold=False),
+        "tested": _tested(found),
         "listed": _listed(found[0]["listed"][:10]),
         "noise": compare.markdown(probable, {"probability": "posterior probability"}, bold=False),
     }
 
 
+def _tested(found: list[dict[str, Any]]) -> str:
+    said = {kind: np.mean([each["said"][kind] for each in found]) for kind in ("rules", "counted")}
+    return (
+        f"The rules say {said['rules']:.2f} on average, counting says {said['counted']:.2f}. Of "
+        f"the rules, {np.mean([each['surely'] for each in found]):.0%} have q < 0.05 among the "
+        "held-out senders."
+    )
+
+
 def _listed(rows: list[list[Any]]) -> str:
     lines = [
-        "| senders that reach | also reach | probability | metres apart | held-out senders "
-        "| reach it, if the first | anyway |",
-        "|---|---|---|---|---|---|---|",
+        "| of senders that reach | so many reach | said | of all | metres apart "
+        "| held-out senders that reach the first | of them, reach the second | of all |",
+        "|---" * 8 + "|",
     ]
-    for a, b, probability, metres, senders, rate, base in rows:
-        said = "-" if rate is None else f"{rate:.2f}"
+    for a, b, said, low, high, of_all, metres, senders, rate, base in rows:
+        held_out = "-" if rate is None else f"{rate:.2f}"
         lines.append(
-            f"| {a:.0f} | {b:.0f} | {probability:.2f} | {metres:.1f} | {senders:.0f} "
-            f"| {said} | {base:.2f} |"
+            f"| {a:.0f} | {b:.0f} | {said:.2f} [{low:.2f}, {high:.2f}] | {of_all:.2f} "
+            f"| {metres:.1f} | {senders:.0f} | {held_out} | {base:.2f} |"
         )
     return "\n".join(lines)

@@ -50,7 +50,7 @@ def test_a_new_run_measures_the_same() -> None:
                 f"{name}, {method}"
             )
     for name, fact in kept["facts"].items():
-        for what in ("hold", "base", "bits", "order again"):
+        for what in ("hold", "gain and hold", "base", "bits", "order again"):
             assert found["facts"][name][what] == pytest.approx(fact[what], abs=0.03), (
                 f"{name}, {what}"
             )

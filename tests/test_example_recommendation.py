@@ -36,3 +36,6 @@ def test_a_new_run_measures_the_same() -> None:
         assert found["scores"][method] == pytest.approx(scores, abs=tolerance(method)), method
     assert found["from all films"] == pytest.approx(kept["from all films"], abs=DRAWN)
     assert found["entries"] == [80_000, 20_000]
+    for rules, tried in kept["tried"].items():
+        for part in ("said", "held out"):
+            assert found["tried"][rules][part] == pytest.approx(tried[part], abs=DRAWN), rules

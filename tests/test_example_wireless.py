@@ -22,7 +22,8 @@ def test_the_figures_come_again() -> None:
     lab = {tool: row["rmse"][0] for tool, row in now["hidden"]["half"].items()}
     assert min(lab, key=lambda tool: lab[tool]) == "KolmogorovPosterior, positions"
     gains = now["rules"][0]["gains"]
-    assert gains["rules"]["reaches"] > gains["closest"]["reaches"] > gains["all"]["reaches"]
+    assert gains["rules"]["confidence"] > gains["counted"]["confidence"]
+    assert gains["closest"]["confidence"] > gains["all"]["confidence"]
 
 
 def test_a_link_stands_in_the_table_from_both_its_ends() -> None:
