@@ -62,13 +62,14 @@ def main() -> None:
         found = np.array([agreement(a, b) for a, b in permutations(models, 2)])
         halves = [(m.same_bits_.mean(), m.same_pmf_.mean()) for m in models]
         figures[n] = {"pairs": found.tolist(), "halves": np.array(halves).tolist()}
-        bits, pmf, rules = found.mean(axis=0)
+        bits, pmf, rules, proofs = found.mean(axis=0)
         rows.append(
             {
                 "events": n,
                 "bits that agree": f"{bits:.1%}",
                 "correlation of PMFs": f"{pmf:.3f}",
                 "first hundred rules that recur": f"{FIRST * rules:.0f}",
+                "first hundred proved that recur": f"{FIRST * proofs:.0f}",
                 "least pair": " / ".join(f"{x:.2f}" for x in found.min(axis=0)),
                 "diagnostics(): halves of the chains": "{:.1%} / {:.3f}".format(
                     *np.mean(halves, axis=0)

@@ -150,9 +150,3 @@ def test_the_demonstration_counts_the_rules_that_held_out_users_affirm() -> None
         "The first 4: held-out users agree on 2 of 3 (a gain above 0). On average 80% was promised "
         "where 50% like it anyway; 60% was found, where 40% do."
     )
-
-
-def test_a_list_without_rules_says_so(place, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("eventspace.cli.outputs.at_terminal", lambda: True, raising=False)
-    done = in_process(["rules", place / "m", "--min-evidence", 29, "--format", "table"], capsys)
-    assert "--proved lists what the model proves" in done.out

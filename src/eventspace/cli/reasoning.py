@@ -10,7 +10,6 @@ from eventspace._base.errors import UserError
 from eventspace.cli import options
 
 TOP = 20
-NO_RULES = "No rule is sure to gain. --proved lists what the model proves, whatever it gains."
 Sort = Literal["gain", "gain_low", "confidence", "lift", "support", "agreement_gain", "inclusion"]
 
 
@@ -83,8 +82,6 @@ def rules(
 
         from eventspace.fitted.statements import caption, statements
 
-        if not len(columns["if_item"]):
-            return NO_RULES
         least = known.liked_from if like is None else like
         held_out = {"None": "", "-": "the standard input"}.get(str(evidence), str(evidence))
         return Group(caption(least, held_out), statements(columns, outputs.SHOWN))
