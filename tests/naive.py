@@ -235,9 +235,7 @@ def offsets(chance: Floats, stars: Floats, like: float) -> Floats:
     return np.asarray(logit((liked.sum(axis=0) + 50 * expected) / (n + 50)) - logit(mean))
 
 
-def next_user(
-    chance: Floats, stars: Floats, like: float, offset: Floats, slope: float, i: int, j: int
-) -> tuple[float, float, float, float]:
+def next_user(chance: Floats, stars: Floats, like: float, offset: Floats, i: int, j: int) -> Floats:
     """Dirichlet's parameters of (both, only i, only j, neither), for the next user."""
     rated = ~np.isnan(stars)
     people = rated.any(axis=1)
@@ -247,7 +245,7 @@ def next_user(
     n = both.sum() + 20
     q = ((a * b).sum() + 20 * (large_a * large_b).mean()) / n
     p_i, p_j = (a.sum() + 20 * large_a.mean()) / n, (b.sum() + 20 * large_b.mean()) / n
-    odds = (q * (1 - p_i - p_j + q) / ((p_i - q) * (p_j - q))) ** slope
+    odds = q * (1 - p_i - p_j + q) / ((p_i - q) * (p_j - q))
     p_i, p_j = expit(logit(p_i) + offset[i]), expit(logit(p_j) + offset[j])
     # the joint chance with these margins and this odds ratio, by bisection
     low, high = max(0.0, p_i + p_j - 1), min(p_i, p_j)
@@ -257,11 +255,46 @@ def next_user(
             (q, high) if q * (1 - p_i - p_j + q) < odds * (p_i - q) * (p_j - q) else (low, q)
         )
     x, y = stars[both, i] >= like, stars[both, j] >= like
-    m = min(100, people.sum() / 4)
-    half = (1 - m / 100) / 2
-    return (
-        half + m * q + (x & y).sum(),
-        half + m * (p_i - q) + (x & ~y).sum(),
-        half + m * (p_j - q) + (~x & y).sum(),
-        half + m * (1 - p_i - p_j + q) + (~x & ~y).sum(),
-    )
+    worth = min(1.0, people.sum() / 400)
+    expected = np.array([q, p_i - q, p_j - q, 1 - p_i - p_j + q])
+    counts = np.array([(x & y).sum(), (x & ~y).sum(), (~x & y).sum(), (~x & ~y).sum()])
+    strengths = worth * np.array([80.0, 240.0, 720.0])
+    likely = np.array([dirichlet_multinomial(counts, m * expected) for m in strengths])
+    weights = likely / likely.sum()
+    part = weights @ (strengths / (strengths + counts.sum()))
+    m = counts.sum() * part / (1 - part)
+    return np.asarray((1 - worth) / 2 + m * expected + counts)
+
+
+def dirichlet_multinomial(counts: Floats, alpha: Floats) -> float:
+    """P[counts in this order], by drawing one after another: each adds one to its cell."""
+    chance, alpha = 1.0, alpha.copy()
+    for cell, n in enumerate(counts.astype(int).tolist()):
+        for _ in range(n):
+            chance *= alpha[cell] / alpha.sum()
+            alpha[cell] += 1
+    return float(chance)
+
+
+def agreement(p: Floats, stars: Floats, i: int, j: int) -> tuple[float, float]:
+    """P[i gets at most the stars of j] under normal laws, and what the means alone say of it."""
+    rated = ~np.isnan(stars)
+    both, worth = rated[:, i] & rated[:, j], min(1.0, rated.any(axis=1).sum() / 400)
+    n = both.sum()
+
+    def shrunk(found: float, expected: float, users: float) -> float:
+        return float((n * found + worth * users * expected) / (n + worth * users))
+
+    every = [stars[rated[:, k], k] for k in range(stars.shape[1])]
+    noise = sum(((x - x.mean()) ** 2).sum() for x in every if len(x)) / rated.sum()
+    of_item = [
+        (((x - x.mean()) ** 2).sum() + 50 * noise) / (len(x) + 50) for x in (every[i], every[j])
+    ]
+    x, y, a, b = stars[both, i], stars[both, j], p[both, i], p[both, j]
+    covariance = shrunk(np.cov(x, y, ddof=0)[0, 1], np.cov(a, b, ddof=0)[0, 1], 50)
+    difference = shrunk((y - x).mean(), (b - a).mean(), 20)
+    one, other = shrunk(x.var(), of_item[0], 20), shrunk(y.var(), of_item[1], 20)
+    covariance = min(covariance, 0.95 * np.sqrt(one * other))
+    alone = ndtr(difference / np.sqrt(max(one + other, 1e-12)))
+    found = ndtr(difference / np.sqrt(max(one + other - 2 * covariance, 1e-12)))
+    return float(found), float(found - alone)

@@ -84,7 +84,7 @@ def test_an_unknown_address_is_the_first_view(visit, view) -> None:
 def test_no_exported_cell_is_a_formula(browser, tmp_path) -> None:
     names = ["=1+1", "+1", "-1", "@SUM(1)", '=HYPERLINK("http://x", "y")', "\tx", "plain-1", "Ü=1"]
     sets = np.arange(1, 9)[:, None] >> np.arange(4) & 1 > 0
-    pmf = np.random.default_rng(0).dirichlet(np.ones(4), 9)
+    pmf = np.random.default_rng(3).dirichlet(np.ones(4), 100)
     model = KolmogorovDescent.from_parts(pmf, sets, pd.DataFrame(pmf @ sets.T, columns=names))
     with Visit(browser, model.report(tmp_path / "page.html")) as visit:
         page = visit.go("rules")

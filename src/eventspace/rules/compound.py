@@ -144,5 +144,5 @@ class Extender:
         p, q, both = (np.atleast_1d(weight @ c) for c in (met, chances[-1], met * chances[-1]))
         odds = both * (1 - p - q + both) / ((p - both) * (q - both))
         counts = count(next_user.likes, conditions, then)
-        law = next_user.dirichlet(joint(p, q, odds**next_user.slope), p, q, *counts)
+        law = next_user.dirichlet(joint(p, q, odds), p, q, *counts)
         return Law(*(part[0] for part in law)), counts

@@ -2,12 +2,14 @@
 
 For two items it is a table of four chances: likes both, the one, the other, neither. The model
 gives what is expected of it. The users who rated both are counted on top. So the table has a
-Dirichlet law, whose parameters are the expected table, worth some users, plus the counts.
+Dirichlet law, whose parameters are the expected table, worth some users, plus the counts. How many
+users the model is worth is learnt for each pair: many where it foresaw the counts, few where not.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +18,14 @@ from scipy.special import betaincinv, expit, logit, ndtr
 from eventspace._base.jit import njit
 from eventspace._base.types import Floats, Positions
 from eventspace.rules.likes import Float32s, Likes
-from eventspace.rules.pairs import Sums, Workspace, compare
+from eventspace.rules.pairs import Sums
 
-STRENGTH = 100.0  # users that the model is worth at most: chosen on validation users
-LEARNT_FROM = 4  # users that make it worth one
+STRENGTHS = np.array([80.0, 240.0, 720.0])  # users that the model may be worth
+MANY = 400  # users of a table; the model of fewer is worth less
 AT_LARGE = 20.0  # users at large who stand beside those that rated both
 OF_ITEM = 50.0  # ratings that the model's mean chance of an item is worth, against its own
-LEARNT_ON = 200  # items whose pairs tell how much the model understates
-LEAST_USERS = 5  # of these pairs
-SLOPES = np.linspace(0.5, 3.0, 26)
+COVARIANCE = 50.0  # users that the model's covariance of two items is worth
+APART = 20.0  # and the rest of what is known of the values of two items apart
 LEVEL = 0.9  # of all intervals
 Z = 1.644854  # which a normal law reaches beyond on either side once in twenty
 
@@ -114,15 +115,14 @@ def _variance(mean: Floats, strength: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class NextUser:
-    """What is learnt once of a table: items' offsets, and how much the model understates."""
+    """What is learnt once of a table: what the likes of each item say beyond the model."""
 
     likes: Likes
     at_large: Float32s  # items x users: the chances of likes
     mean: Floats  # of these, for each item
     offset: Floats  # of items, in log-odds: what their ratings say beyond the model
-    slope: float  # that log odds ratios of the model are multiplied by
-    moments: tuple[Floats, Floats]  # of items: mean and variance of the values
-    strength: float  # users that the model is worth
+    variance: Floats  # of items: that of their values
+    worth: float  # what the model of this table is worth: 1, or less for one of few users
 
     @classmethod
     def learn(cls, likes: Likes, at_large: Float32s) -> NextUser:
@@ -139,44 +139,19 @@ class NextUser:
         mean = value / np.maximum(n, 1)
         squares = np.bincount(items, np.square(likes.item_facts[:, 0] - mean[items]), len(n))
         variance = (squares + OF_ITEM * squares.sum() / n.sum()) / (n + OF_ITEM)
-        strength = min(STRENGTH, np.count_nonzero(np.diff(likes.ptr)) / LEARNT_FROM)
-        found = cls(likes, at_large, at_large.mean(axis=1), offset, 1.0, (mean, variance), strength)
-        return replace(found, slope=found._learnt_slope())
-
-    def _learnt_slope(self) -> float:
-        """The slope with which the pairs of some items are likeliest."""
-        n_items = self.likes.n_items
-        rated = np.flatnonzero(np.diff(self.likes.item_ptr) >= LEAST_USERS)
-        some = np.random.default_rng(0).permutation(rated)[:LEARNT_ON]
-        room = Workspace(n_items)
-        room.wanted[:] = True
-        total = np.zeros(len(SLOPES))
-        for item in np.sort(some).tolist():
-            others, sums = compare(self.likes, item, room)
-            enough = sums.users >= LEAST_USERS
-            others, sums = others[enough], Sums(*(part[enough] for part in sums))
-            total += _likelihoods(*self._expected(item, others, sums), *sums[:4], SLOPES)
-        return float(SLOPES[np.argmax(total)]) if total.any() else 1.0
+        worth = min(1.0, np.count_nonzero(np.diff(likes.ptr)) / MANY)
+        return cls(likes, at_large, at_large.mean(axis=1), offset, variance, worth)
 
     def law(self, item: int, others: Positions, sums: Sums) -> Law:
         """The law of an item ("if") with each of some others ("then")."""
-        p, q, log_odds = self._expected(item, others, sums)
-        both = joint(p, q, np.exp(self.slope * log_odds))
-        return self.dirichlet(both, p, q, *sums[:4])
-
-    def _expected(self, item: int, others: Positions, sums: Sums) -> tuple[Floats, Floats, Floats]:
-        """What the model expects: the chances of the two, and the log of their odds ratio."""
         n = sums.users + AT_LARGE
         together = self.at_large[others] @ self.at_large[item] / self.at_large.shape[1]
         both = (sums.chance_both + AT_LARGE * together) / n
         p = (sums.chance + AT_LARGE * self.mean[item]) / n
         q = (sums.chance_other + AT_LARGE * self.mean[others]) / n
-        log_odds = np.log(both * (1 - p - q + both) / ((p - both) * (q - both)))
-        return (
-            expit(logit(p) + self.offset[item]),
-            expit(logit(q) + self.offset[others]),
-            log_odds,
-        )
+        odds = both * (1 - p - q + both) / ((p - both) * (q - both))
+        p, q = expit(logit(p) + self.offset[item]), expit(logit(q) + self.offset[others])
+        return self.dirichlet(joint(p, q, odds), p, q, *sums[:4])
 
     def dirichlet(
         self,
@@ -192,33 +167,78 @@ class NextUser:
 
         Where the model is worth less than it could be, a part of half a user stands in each cell.
         """
-        m = self.strength
-        vague = (1 - m / STRENGTH) / 2
-        return Law(
-            vague + m * both + like_both,
-            vague + m * (p - both) + like - like_both,
-            vague + m * (q - both) + like_other - like_both,
-            vague + m * (1 - p - q + both) + users - like - like_other + like_both,
-        )
+        expected = np.array([both, p - both, q - both, 1 - p - q + both])
+        counts = np.empty_like(expected)
+        counts[0], counts[1], counts[2] = like_both, like - like_both, like_other - like_both
+        counts[3] = users - like - like_other + like_both
+        strength = learnt_strength(expected, counts, self.worth * STRENGTHS)
+        return Law(*((1 - self.worth) / 2 + strength * expected + counts))
 
     def agreement(self, item: int, others: Positions, sums: Sums) -> tuple[Floats, Floats]:
         """P[the item's value is at most the other's], ties half; and what is beyond the means.
 
-        Values have a normal law. Its covariance is that of the model's chances and that of the
-        values, over the users who rated both, weighted like the tables of likes; without it there
-        are only the means.
+        Values have a normal law. Its covariance, its variances and the difference of its means are
+        those of the users who rated both, and each is shrunk: the first and the last towards the
+        model's, the variances towards the items'. Without covariance there are only the means.
         """
-        n, m, (_, variance) = sums.users, self.strength, self.moments
-        chances = sums.p_both / n - sums.p * sums.p_other / n**2
-        values = sums.value_both / n - sums.value * sums.value_other / n**2
-        covariance = (m * chances + n * values) / (m + n)
-        apart, counted = (sums.p_other - sums.p) / n, sums.value_other - sums.value
-        difference = (m * apart + counted) / (m + n)
-        total = variance[item] + variance[others]
-        most = 0.95 * np.sqrt(variance[item] * variance[others])
+        n = sums.users
+        covariance = self._shrunk(
+            _covariance(n, sums.value, sums.value_other, sums.value_both),
+            _covariance(n, sums.p, sums.p_other, sums.p_both),
+            n,
+            COVARIANCE,
+        )
+        apart = self._shrunk(
+            (sums.value_other - sums.value) / n, (sums.p_other - sums.p) / n, n, APART
+        )
+        one = _covariance(n, sums.value, sums.value, sums.value_square)
+        other = _covariance(n, sums.value_other, sums.value_other, sums.other_square)
+        one = self._shrunk(one, self.variance[item], n, APART)
+        other = self._shrunk(other, self.variance[others], n, APART)
+        total = np.maximum(one + other, 1e-12)
+        most = 0.95 * np.sqrt(np.maximum(one * other, 0.0))
         rest = np.maximum(total - 2 * np.minimum(covariance, most), 1e-12)
-        agreement = ndtr(difference / np.sqrt(rest))
-        return agreement, agreement - ndtr(difference / np.sqrt(np.maximum(total, 1e-12)))
+        agreement = ndtr(apart / np.sqrt(rest))
+        return agreement, agreement - ndtr(apart / np.sqrt(total))
+
+    def _shrunk(self, found: Floats, expected: Any, n: Floats, strength: float) -> Floats:
+        """What n users say, and what is expected, which is worth some users."""
+        m = self.worth * strength
+        return np.asarray((m * expected + n * found) / (m + n))
+
+
+def _covariance(n: Floats, x: Floats, y: Floats, xy: Floats) -> Floats:
+    """From sums over n users."""
+    return xy / n - x * y / n**2
+
+
+@njit(cache=True, nogil=True)
+def learnt_strength(expected: Any, counts: Any, strengths: Any) -> Any:
+    """How many users the expected table of each pair is worth; tables are cells x pairs.
+
+    Each of some strengths m is as probable as it makes the counts (the Dirichlet-multinomial law).
+    With n counts the mean of the table is m / (m + n) the expected one. That part is averaged over
+    the strengths, and the strength with which it is the average is returned.
+    """
+    found = np.empty(expected.shape[1])
+    log = np.empty(strengths.size)
+    for k in range(found.size):
+        n = 0.0
+        for cell in range(4):
+            n += counts[cell, k]
+        for s in range(strengths.size):
+            log[s] = math.lgamma(strengths[s]) - math.lgamma(strengths[s] + n)
+            for cell in range(4):
+                m = strengths[s] * expected[cell, k]
+                log[s] += math.lgamma(m + counts[cell, k]) - math.lgamma(m)
+        most = log.max()
+        weights, counted = 0.0, 0.0
+        for s in range(strengths.size):
+            weight = math.exp(log[s] - most)
+            weights += weight
+            counted += weight / (strengths[s] + n)
+        found[k] = weights / counted - n
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -236,29 +256,3 @@ def joint(p: Any, q: Any, odds: Any) -> Any:
         least, most = max(0.0, p[k] + q[k] - 1.0), min(p[k], q[k])
         both[k] = min(max(found, least + 1e-6 * (most - least)), most - 1e-6 * (most - least))
     return both
-
-
-@njit(cache=True, nogil=True)
-def _likelihoods(
-    p: Any,
-    q: Any,
-    log_odds: Any,
-    users: Any,
-    like: Any,
-    like_other: Any,
-    like_both: Any,
-    slopes: Any,
-) -> Any:
-    """The log likelihood of the counts, for each of some slopes."""
-    total = np.zeros(slopes.size)
-    for s in range(slopes.size):
-        both = joint(p, q, np.exp(slopes[s] * log_odds))
-        for k in range(p.size):
-            total[s] += (
-                like_both[k] * np.log(both[k])
-                + (like[k] - like_both[k]) * np.log(p[k] - both[k])
-                + (like_other[k] - like_both[k]) * np.log(q[k] - both[k])
-                + (users[k] - like[k] - like_other[k] + like_both[k])
-                * np.log(1.0 - p[k] - q[k] + both[k])
-            )
-    return total

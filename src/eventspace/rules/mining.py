@@ -24,7 +24,7 @@ IMPLIES, EQUIVALENT, SOFT = range(3)
 KINDS = ("implies", "equivalent", "soft")
 BLOCK = 16  # items whose rules a thread looks for at a time
 POOL = 10_000  # rules held beyond those that are wanted, before the last are let go
-NAMED = 0.9  # what a rule is worth for each of its items that a list has named before
+NAMED = 0.95  # what a rule is worth for each of its items that a list has named before
 
 COUNTS = Sums._fields[:4]
 RULE = np.dtype(
@@ -203,7 +203,7 @@ def ordered(rules: Rules) -> Rules:
 def best(blocks: Iterable[Rules], top: int | None, *, varied: bool) -> Rules:
     """The first of all rules, holding few more than these at a time.
 
-    In a varied list a rule counts a tenth less for each of its items that was named before.
+    In a varied list a rule counts a twentieth less for each of its items that was named before.
     """
     pool, held = [np.zeros(0, RULE)], 0
     for block in blocks:

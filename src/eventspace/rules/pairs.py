@@ -24,6 +24,8 @@ class Sums(NamedTuple):
     value: Floats
     value_other: Floats
     value_both: Floats
+    value_square: Floats
+    other_square: Floats
     p: Floats  # what the model predicts
     p_other: Floats
     p_both: Floats
@@ -117,7 +119,9 @@ def _compare(
             row[7] += value
             row[8] += other_value
             row[9] += value * other_value
-            row[10] += p
-            row[11] += q
-            row[12] += p * q
+            row[10] += value * value
+            row[11] += other_value * other_value
+            row[12] += p
+            row[13] += q
+            row[14] += p * q
     return n
