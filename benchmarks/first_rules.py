@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import data
-from benchmarks.held_out_users import LIKE, SPLITS
+from benchmarks.held_out_split import LIKE, SPLITS
 from benchmarks.timing import save
 from eventspace import KolmogorovModel, Observations
 
@@ -27,7 +27,9 @@ def main() -> None:
     """Fit on three quarters of the users, ask the others."""
     ratings = data.movielens_1m()
     users = np.unique(ratings.users)
-    others = users[np.random.default_rng(SPLITS[0]).permutation(len(users))[: len(users) // 4]]
+    others = users[
+        np.random.default_rng(SPLITS["ML-1M"][0]).permutation(len(users))[: len(users) // 4]
+    ]
     held = np.isin(ratings.users, others)
     parts = [tuple(column[some] for column in ratings) for some in (~held, held)]
     model = KolmogorovModel(random_state=0).fit(Observations.of(parts[0], scale=(1, 5)))

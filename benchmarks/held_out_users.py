@@ -1,24 +1,25 @@
 """What rules are worth to people who were never asked: fitted on three quarters of the users.
 
-Every rule is checked on all ratings of the other quarter, on MovieLens 100K, latest-small and 1M,
-three splits each. A like is four stars or more. Candidates are the pairs that 20 users of the
-training part like both; of the two directions of a pair every order keeps its better one.
+Every rule is checked on all ratings of the other quarter, on MovieLens 100K, latest-small and 1M.
+A like is four stars or more. Candidates are the pairs that 20 users of the training part like both;
+of the two directions of a pair every order keeps its better one. For the test of significance the
+users are cut into thirds: one teaches, one tests, one judges.
 
     python -m benchmarks.held_out_users
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import data
+from benchmarks.held_out_split import BOOTSTRAP, SPLITS, Split, miner
+from benchmarks.held_out_tests import tests
 from benchmarks.rule_orders import (
     COUNTED,
     COUNTED_LOW,
@@ -33,73 +34,13 @@ from benchmarks.rule_orders import (
     check_against_mlxtend,
 )
 from benchmarks.timing import save
-from eventspace import KolmogorovModel, Observations
 from eventspace.rules import mining
-from eventspace.rules.significance import p_values, q_values
-from eventspace.rules.telling import RuleOptions
 
-TABLES: dict[str, tuple[Callable[[], data.Ratings], tuple[float, float]]] = {
-    "ML-100K": (lambda: both_parts(), (1, 5)),
-    "latest-small": (data.movielens_small, (0.5, 5)),
-    "ML-1M": (data.movielens_1m, (1, 5)),
-}
-SPLITS = (11, 12, 13)  # seeds; 1, 2 and 3 were for choosing
-LIKE = 4.0
 LENGTHS = (20, 100, 1_000, 10_000)
 OURS, BY_AGREEMENT = "eventspace, default", "eventspace, by agreement_gain"
-BOOTSTRAP = 1_000
 SMOOTHINGS = (2, 5, 10, 20, 30, 50, 80, 120, 200)
 FEW = (5, 20)  # raters of both: few
 CONFIDENCES = np.linspace(0.3, 1.0, 8)  # edges of the bins of the picture
-
-
-def both_parts() -> data.Ratings:
-    """All of MovieLens 100K."""
-    one, other = data.movielens_100k(1)
-    return data.Ratings(*(np.concatenate(two) for two in zip(one, other, strict=True)))
-
-
-@dataclass
-class Split:
-    """A model of three quarters of the users, and two tables: theirs, and the others'."""
-
-    model: KolmogorovModel
-    known: NDArray[np.intp]  # the items of the tables: those with some ratings
-    train: Table
-    test: Table
-    seconds: float
-
-    @classmethod
-    def of(cls, name: str, seed: int) -> Split:
-        ratings, scale = TABLES[name][0](), TABLES[name][1]
-        users, user = np.unique(ratings.users, return_inverse=True)
-        others = np.random.default_rng(seed).permutation(len(users))[: len(users) // 4]
-        held = np.isin(user, others)
-        seen = Observations.of(
-            (user[~held], ratings.items[~held], ratings.values[~held]), scale=scale
-        )
-        start = time.perf_counter()
-        model = KolmogorovModel(random_state=0).fit(seen)
-        seconds = time.perf_counter() - start
-        known = np.flatnonzero(seen.by_item.sizes >= FEW[0])
-        place = np.full(seen.n_items + 1, -1)  # the last: unknown
-        place[known] = np.arange(len(known))
-        item = place[seen.item_ids.positions(ratings.items)]
-        tables = []
-        for part in (~held & (item >= 0), held & (item >= 0)):
-            rows = np.unique(user[part], return_inverse=True)[1]
-            rated = np.zeros((rows.max() + 1, len(known)), dtype=bool)
-            stars = np.zeros(rated.shape)
-            rated[rows, item[part]] = True
-            stars[rows, item[part]] = (ratings.values[part] - scale[0]) / (scale[1] - scale[0])
-            tables.append(Table(rated, stars, (LIKE - scale[0]) / (scale[1] - scale[0])))
-        train, test = tables
-        return cls(model, known, train, test, seconds)
-
-    def pairs(self, rules: mining.Rules) -> Pairs:
-        """Rules by the positions in the tables."""
-        sides = (np.searchsorted(self.known, rules[side]) for side in ("if_item", "then_item"))
-        return Pairs(*sides)
 
 
 class Everything(mining.Miner):
@@ -107,10 +48,6 @@ class Everything(mining.Miner):
 
     def told(self, rules: mining.Rules) -> NDArray[np.bool_]:
         return np.ones(len(rules), dtype=np.bool_)
-
-
-def miner(split: Split, **options: Any) -> mining.Miner:
-    return split.model.fitted_.miner(RuleOptions(like=LIKE, **options))
 
 
 def lists(split: Split) -> dict[str, Pairs]:
@@ -140,7 +77,11 @@ def agreement_lists(split: Split) -> dict[str, Pairs]:
     orders = by_values(split.train, pairs)
     liked = pairs.of(split.train.both) >= LIKED_BOTH  # mlxtend lists no others
     baskets = by_baskets(split.train, pairs)
-    orders |= {name: np.where(liked, baskets[name], -np.inf) for name in ("confidence", "lift")}
+    baskets[COUNTED_LOW] = by_counting(split.train, pairs)[COUNTED_LOW]
+    orders |= {
+        name: np.where(liked, baskets[name], -np.inf)
+        for name in ("confidence", "lift", COUNTED_LOW)
+    }
     found = {name: _first(pairs, value) for name, value in orders.items()}
     rules = _best(split, sort="agreement_gain", min_evidence=LIKED_BOTH)
     return {BY_AGREEMENT: split.pairs(rules), **found}
@@ -194,31 +135,46 @@ def agreements(test: Table, rules: Pairs) -> Floats:
 
 
 def of_lists(
-    test: Table, found: dict[str, Pairs], measure: Callable[[Table, Pairs], Floats], mine: str
-) -> dict[int, dict[str, dict[str, Any]]]:
-    """Points that every list gains, and the interval of what ours gains more: users are drawn."""
-    rng = np.random.default_rng(0)
-    often = rng.multinomial(len(test.rated), np.full(len(test.rated), 1 / len(test.rated)), 1_000)
-    result: dict[int, dict[str, dict[str, Any]]] = {}
+    split: Split,
+    found: dict[str, Pairs],
+    measure: Callable[[Table, Pairs], Floats],
+    mine: str,
+    often: Floats,
+) -> tuple[dict[int, dict[str, dict[str, Any]]], dict[int, dict[str, Floats]]]:
+    """Points that every list gains; and for each draw of users, what ours gains more."""
+    rows: dict[int, dict[str, dict[str, Any]]] = {}
+    ahead: dict[int, dict[str, Floats]] = {}
+    drawn_users = often[:, split.judges]
     for n in LENGTHS:
-        drawn, rows = {}, {}
+        drawn, rows[n] = {}, {}
         for name, rules in found.items():
             if f"{OURS}, " in name:
                 continue
             own = found.get(f"{name}, {n}", rules)
             first = Pairs(own.if_item[:n], own.then_item[:n])
-            sums = measure(test, first)
-            drawn[name] = (often @ sums[:, 0]) / np.maximum(often @ sums[:, 1], 1)
-            rows[name] = {
+            sums = measure(split.test, first)
+            drawn[name] = (drawn_users @ sums[:, 0]) / np.maximum(drawn_users @ sums[:, 1], 1)
+            rows[n][name] = {
                 "points": 100 * float(sums[:, 0].sum() / max(sums[:, 1].sum(), 1)),
                 "cases": int(sums[:, 1].sum()),
                 "items": len(np.unique(np.concatenate(first))),
                 "rules": len(first.if_item),
             }
-        for name, row in rows.items():
-            row["ours is ahead by"] = (100 * (drawn[mine] - drawn[name])).tolist()
-        result[n] = rows
-    return result
+        ahead[n] = {name: 100 * (drawn[mine] - other) for name, other in drawn.items()}
+    return rows, ahead
+
+
+def intervals(ahead: list[dict[int, dict[str, Floats]]]) -> dict[int, dict[str, list[float]]]:
+    """95 % of the draws, each the mean over the splits."""
+    return {
+        n: {
+            name: np.quantile(
+                np.mean([one[n][name] for one in ahead], axis=0), (0.025, 0.975)
+            ).tolist()
+            for name in ahead[0][n]
+        }
+        for n in LENGTHS
+    }
 
 
 def estimates(split: Split) -> dict[str, Any]:
@@ -291,56 +247,36 @@ def calibration(split: Split) -> list[dict[str, float]]:
     return rows
 
 
-def significance(split: Split, n_rules: int) -> dict[str, int]:
-    """Half of the held-out users test the first rules; the others judge those let through."""
-    rules = mining.best(miner(split).blocks(), n_rules, varied=True)
-    pairs = split.pairs(rules)
-    half = np.random.default_rng(0).random(len(split.test.rated)) < 0.5
-    counts = []
-    for some in (half, ~half):
-        rated, liked = split.test.rated[some], split.test.liked[some]
-        a, b = pairs
-        both = rated[:, a] * rated[:, b]
-        counts.append(
-            [
-                c.sum(axis=0).astype(float)
-                for c in (both, liked[:, a] * both, liked[:, b] * both, liked[:, a] * liked[:, b])
-            ]
-        )
-    p = p_values(*counts[0])
-    through = q_values(p, (counts[0][1] > 0) & (counts[0][2] > 0)) < 0.05
-    users, like, then, both = (count[through] for count in counts[1])
-    judged = (like >= 5) & (users > like)
-    gain = both[judged] / like[judged] - then[judged] / users[judged]
-    denied = p_values(
-        users[judged], like[judged], users[judged] - then[judged], (like - both)[judged]
-    )
-    return {
-        "rules": len(p),
-        "let through": int(through.sum()),
-        "judged": int(judged.sum()),
-        "no gain found": int((gain <= 0).sum()),
-        "loss that is significant": int((denied < 0.05).sum()),
-    }
-
-
 def main() -> None:
     """Measure, keep the figures."""
     figures: dict[str, Any] = {}
-    for name in TABLES:
-        for seed in SPLITS:
+    for name, seeds in SPLITS.items():
+        often = np.random.default_rng(0).poisson(1.0, (BOOTSTRAP, 10_000)).astype(np.float64)
+        splits: list[Any] = []
+        ahead: dict[str, list[Any]] = {"gain": [], "agreement": []}
+        for seed in seeds:
             split = Split.of(name, seed)
-            found = lists(split)
-            figures[f"{name}, {seed}"] = {
+            gain, draws = of_lists(split, lists(split), gains, OURS, often)
+            ahead["gain"].append(draws)
+            agreement, draws = of_lists(
+                split, agreement_lists(split), agreements, BY_AGREEMENT, often
+            )
+            ahead["agreement"].append(draws)
+            one = {
                 "fit": split.seconds,
-                "slope": miner(split).next_user.slope,
-                "gain": of_lists(split.test, found, gains, OURS),
-                "agreement": of_lists(split.test, agreement_lists(split), agreements, BY_AGREEMENT),
+                "gain": gain,
+                "agreement": agreement,
                 "estimates": estimates(split),
                 "calibration": calibration(split),
-                "significance": [significance(split, n) for n in (100, 1_000)],
             }
-            print(name, seed, _short(figures[f"{name}, {seed}"]), flush=True)
+            splits.append(one)
+            print(name, seed, _short(one), flush=True)
+        figures[name] = {
+            "splits": splits,
+            "ahead": {what: intervals(draws) for what, draws in ahead.items()},
+            "significance": tests(name),
+        }
+        print(name, figures[name]["significance"], flush=True)
     save("held_out_users", figures)
 
 
@@ -357,7 +293,7 @@ def _short(one: dict[str, Any]) -> str:
         f"agreement {n}: " + ", ".join(f"{k} {v['points']:.2f}" for k, v in row.items())
         for n, row in one["agreement"].items()
     ]
-    return "\n  ".join(["", *rows, str(one["estimates"]), str(one["significance"])])
+    return "\n  ".join(["", *rows, str(one["estimates"])])
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def by_counting(train: Table, pairs: Pairs) -> dict[str, Floats]:
     )
     cells = both, like - both, like_then - both, users - like - like_then + both
     law = Law(*(cell + 0.5 for cell in cells))  # Jeffreys' prior
-    return {COUNTED: both / like - like_then / users, COUNTED_LOW: law.gain_low}
+    return {COUNTED: both / np.maximum(like, 1) - like_then / users, COUNTED_LOW: law.gain_low}
 
 
 def by_values(train: Table, pairs: Pairs) -> dict[str, Floats]:

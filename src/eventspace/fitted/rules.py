@@ -94,7 +94,7 @@ class RuleTeller(Predictor):
             The least value that counts as a like, in the unit of the table; None: ``liked_from``.
         fold : bool, default True
             Of the rules from A to B and from B to A, list the better one only; and prefer
-            items that the list has not named, by a tenth for each.
+            items that the list has not named, by a twentieth for each.
         restarts : int, default 0
             Fit this many times more, and count these fits in ``inclusion``.
         convention : {"model", "paper"}, default "model"
