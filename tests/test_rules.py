@@ -316,7 +316,7 @@ def test_other_users_test_the_rules_and_change_none() -> None:
         {
             "user": ["a", "a", "b", "b", "c", "c", "d"],
             "item": ["i0", "i8", "i0", "i8", "i0", "i8", "i0"],
-            "rating": [5, 4, 2, 1, 5, 9, 1],  # beyond the scale of the training data
+            "rating": [5, 4, 2, 1, 5, 6, 1],  # beyond the scale of the training data
         }
     )
     trained, tested = everything(model), everything(model, X=held_out)
@@ -335,7 +335,8 @@ def test_likes_of_a_table_with_another_scale_are_not_lost(ratings) -> None:
     model = KolmogorovDescent(3, random_state=0).fit(ratings)
     high = ratings[ratings["rating"] >= model.liked_from_]
     assert high["rating"].min() == model.liked_from_
-    tested = everything(model, X=high, like=None)
+    others = high.assign(user="other " + high["user"].astype(str))
+    tested = everything(model, X=others, like=None)
     known = tested[tested["held_out_users"] > 0]
     assert len(known) > 5
     assert (known["held_out_base"] == 1).all()
@@ -345,6 +346,30 @@ def test_a_table_in_another_unit_is_doubted(ratings) -> None:
     model = KolmogorovDescent(3, random_state=0).fit(ratings)
     with pytest.warns(UserWarning, match="nothing in the table reaches 3.5"):
         model.rules(ratings.assign(rating=ratings["rating"] / 5), like=3.5)
+    with pytest.warns(UserWarning, match="has a value of 100, where the model knows 1 to 5"):
+        model.rules(ratings.assign(rating=ratings["rating"] * 20), like=3.5)
+
+
+def test_ratings_that_were_learnt_from_are_no_test(ratings) -> None:
+    model = KolmogorovDescent(3, random_state=0).fit(ratings)
+    others = ratings.assign(user="other " + ratings["user"].astype(str))
+    mixed = pd.concat([ratings.iloc[:7], others])
+    with pytest.warns(UserWarning, match=f"7 of the {len(mixed):,} ratings of the table are among"):
+        model.rules(mixed)
+    model.rules(others)  # the others' rows have no such numbers
+    wide = ratings.pivot(index="user", columns="item", values="rating")
+    array = wide.to_numpy()
+    of_array = KolmogorovDescent(3, random_state=0).fit(array)
+    of_array.rules(np.random.default_rng(0).permutation(array))  # same numbers, other users
+    with pytest.warns(UserWarning, match="no test"):
+        of_array.rules(array)
+
+
+@pytest.mark.parametrize(("like", "said"), [(9, "nothing"), (1, "everything"), (-1, "everything")])
+def test_a_like_lies_on_the_scale(ratings, like, said) -> None:
+    model = KolmogorovDescent(3, random_state=0).fit(ratings)
+    with pytest.raises(ValueError, match=f"makes {said} a like: values run from 1 to 5"):
+        model.rules(like=like)
 
 
 def test_a_like_is_above_the_mean_unless_said_otherwise(ratings) -> None:
@@ -399,7 +424,7 @@ def test_no_rules_are_an_empty_table() -> None:
     found = model.rules()
     assert len(found) == 0
     assert {"if_item", "then_item", "gain_low", "confidence", "users"} <= set(found.columns)
-    tested = model.rules(table, conditions=2)
+    tested = model.rules(table.rename(index={"a": "c", "b": "d"}), conditions=2)
     assert len(tested) == 0
     assert "q_value" in tested.columns
 

@@ -86,12 +86,14 @@ class RuleTeller(Predictor):
             order by "agreement_gain" those who rated both count, and listed is what agrees more
             than the means say.
         proved : bool, default False
-            Only the rules that the readable model proves: all of them, whatever they gain.
+            Only the rules that the readable model proves, whatever they gain.
         conditions : int, default 1
             With 2 or 3, also rules with several conditions, such as "A & ~B", where each of these
-            adds clearly. ``if_item`` then is an expression that :meth:`query` reads.
+            adds clearly. There ``if_item`` is an expression that :meth:`query` reads, and a column
+            ``conditions`` counts them.
         like : float, optional
-            The least value that counts as a like, in the unit of the table; None: ``liked_from``.
+            The least value that counts as a like, in the unit of the table; None: the least one
+            above the mean.
         fold : bool, default True
             Of the rules from A to B and from B to A, list the better one only; and prefer
             items that the list has not named, by a twentieth for each.
@@ -114,7 +116,7 @@ class RuleTeller(Predictor):
             - ``kind``: whether the readable model proves it. "implies": the set of if_item lies
               inside that of then_item; "equivalent": the sets are the same; "soft": neither;
             - ``inclusion``: the share of draws, or of other fits, in which the one set lies inside
-              the other; NaN if there are none;
+              the other; NaN if there are none. One model has two halves of its chains;
             - ``agreement``: how often if_item is expected to get at most the value of then_item,
               ties half, and ``agreement_gain``: that beyond what the items' means say;
             - the counts: ``users`` rated both, of whom so many like the first (``like_if``), the
@@ -123,7 +125,8 @@ class RuleTeller(Predictor):
             With ``X``: ``held_out_users`` rated both there, ``held_out_like_if`` of them like the
             first, ``held_out_confidence`` and ``held_out_base`` are what was counted. ``p_value``
             is that of Fisher's exact test of a gain; ``q_value`` is Benjamini and Yekutieli's: of
-            the rules in the table with q < 0.05, at most 5 % are expected to gain nothing.
+            the rules in the table with q < 0.05, at most 5 % are expected to gain nothing. All
+            rules of the table are tested together, so a longer table has greater q-values.
         """
         from eventspace.rules.telling import RuleOptions, told
 

@@ -18,7 +18,8 @@ SAYS = 'A rule: of those who like "if", so many like "then"; of all, so many do 
 SIGNS = "In brackets: a 90% interval. both: who like both. =>, <=>: proved. ~>: not."
 BELOW = (
     'Below each: the same, counted in {}, of so many who like "if" there.\n'
-    "Of the rules with q < 0.05, at most 5% are expected to gain nothing."
+    "q: all rules of the list tested together. Of those with q < 0.05, at most 5% are expected\n"
+    "to gain nothing."
 )
 
 
@@ -69,7 +70,7 @@ def _found(rule: dict[str, Any]) -> tuple[str, ...]:
         f"{_percent(confidence)} of {rule['held_out_like_if']}",
         _percent(base),
         f"{100 * (confidence - base):+.0f}" if known else "-",
-        "q < 0.001" if q < 0.001 else f"q {q:.2g}",
+        ("q < 0.001" if q < 0.001 else f"q {q:.2g}") if known else "untested",
     )
 
 

@@ -12,7 +12,7 @@ const gained = (p) => `+${(100 * p).toFixed(0)}`; // what gains nothing is not l
 const tested = data.rules.q_value !== undefined; // on held-out data
 const KEY =
   "The band is the 90% interval. The tick is how many like the second anyway. ⇒ and ⇔ are proved by this model, " +
-  "⇝ is not. Of the two directions of a rule the better one is listed. The greatest sure gain comes first; a rule " +
+  "⇝ is not. Of the two directions of a rule the better one is listed. The greatest gain comes first; a rule " +
   "whose items were named before comes a little later.";
 
 /** What a rule is, in words. */
@@ -225,7 +225,8 @@ function rulesView(main) {
   const passes = ruleFilter();
   const table = dataTable({
     caption: "Rules from one item to another", columns: ruleColumns(), rows: all,
-    empty: "No rule passes the filters.",
+    empty: "No rule passes the filters." +
+      (tested ? " q tests all rules of this page together: of a shorter list more would pass." : ""),
   });
   const pictures = h("div", { class: "columns charts scatter" });
   const count = h("p", { class: "quiet", role: "status" });

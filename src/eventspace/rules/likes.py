@@ -32,6 +32,14 @@ def liked_from(seen: Observations, like: Any) -> float:
         return float(f"{seen.from_unit(above.min()):.6g}") if above.size else math.inf
     if not is_real(like) or math.isnan(like):
         raise UserError("must be a number, in the unit of the table.", parameter="like", value=like)
+    lowest, highest = seen.scale
+    if not lowest < like <= highest:
+        raise UserError(
+            f"makes {'nothing' if like > lowest else 'everything'} a like: values run from "
+            f"{lowest:g} to {highest:g}.",
+            parameter="like",
+            value=like,
+        )
     return float(like)
 
 

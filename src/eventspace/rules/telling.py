@@ -27,6 +27,7 @@ CONVENTIONS = ("model", "paper")
 EVIDENCE = 20  # users who like both, by default
 PARENTS = 1_000  # rules that further conditions are added to, the surest
 FEW = 20  # or the number of users through this, if these are few
+SAME = 0.9  # of the ratings of known users and items that are as they were: then they are not new
 _BLOCK = 10_000  # rules in a table of a stream
 
 
@@ -67,16 +68,46 @@ def held_out_likes(X: Any, trained: Observations, like: float) -> Likes:
     known = trained.item_ids
     if isinstance(X, str) and known.positions([X])[0] >= 0:
         raise UserError(f"{X!r} is an item, not a table: rules(item={X!r}) gives its rules.")
-    table = Observations.of(X, items=known)
+    table = Observations.of(X, users=trained.user_ids, items=known)
     if not table.by_item.sizes[: len(known)].any():
         raise UserError("None of the items of the table is one of the model's.")
-    if table.scale[1] < like:
-        warnings.warn(
-            f"nothing in the table reaches {like:g}, from which on a value counts as a like: "
-            "is it in the unit of the training data?",
-            stacklevel=5,
-        )
+    for doubt in (_doubt_of_unit(table, trained, like), _doubt_of_news(table, trained)):
+        if doubt:
+            warnings.warn(doubt, stacklevel=5)
     return Likes.of(table, like)
+
+
+def _doubt_of_unit(table: Observations, trained: Observations, like: float) -> str:
+    """What is odd about the unit of a table, if anything."""
+    lowest, highest = trained.scale
+    most = float(table.from_unit(table.by_user.value.max(initial=0.0)))
+    if most < like:
+        said = f"nothing in the table reaches {like:g}, from which on a value counts as a like"
+    elif most > highest + (highest - lowest) / 2:
+        said = f"the table has a value of {most:g}, where the model knows {lowest:g} to {highest:g}"
+    else:
+        return ""
+    return f"{said}: is it in the unit of the training data?"
+
+
+def _doubt_of_news(table: Observations, trained: Observations) -> str:
+    """That ratings were learnt from, if they were: same user, same item and same value.
+
+    Rows of two arrays have the same numbers, but other values: these are other users.
+    """
+    (users, items, p), (old_users, old_items, old_p) = table.coo(), trained.coo()
+    n_items = np.int64(max(table.n_items, trained.n_items))
+    keys, old = users * n_items + items, old_users * n_items + old_items
+    keys, values = keys[users < trained.n_users], table.from_unit(p)[users < trained.n_users]
+    at = np.minimum(np.searchsorted(old, keys), len(old) - 1)
+    again = old[at] == keys
+    same = again & np.isclose(values, trained.from_unit(old_p)[at], rtol=1e-5, atol=1e-5)
+    if not again.any() or same.sum() < SAME * again.sum():
+        return ""
+    return (
+        f"{same.sum():,} of the {len(p):,} ratings of the table are among those that the model "
+        "was fitted on: what they say of a rule is no test. Hold users out before the fit."
+    )
 
 
 def told(
@@ -170,10 +201,9 @@ def columns_of(
         if_item, then_item = rules["if_item"], rules["then_item"]
         kinds[mining.IMPLIES] = "converse"
     ids = inclusions.space.observations.item_ids
+    several = options.conditions > 1
     found = {
-        "if_item": _names(if_item, ids.values, conditions)
-        if options.conditions > 1
-        else ids.values[if_item],
+        "if_item": _names(if_item, ids.values, conditions) if several else ids.values[if_item],
         "then_item": ids.values[then_item],
         **mining.law_of(rules).measures(),
         "kind": kinds[kind],
@@ -185,17 +215,19 @@ def columns_of(
         "like_then": rules["like_other"],
         "like_both": rules["like_both"],
     }
+    if several:
+        lengths = np.array([*np.ones(len(ids), dtype=np.int64), *map(len, conditions)])
+        found["conditions"] = lengths[if_item]
     if held_out is not None:
         found |= _tested(_counts(rules, len(ids), held_out, conditions))
     return found
 
 
 def _names(if_item: Any, ids: NDArray[Any], conditions: Sequence[Conditions]) -> NDArray[Any]:
-    """Conditions as expressions, which :meth:`FittedModel.query` reads."""
+    """Ids, and several conditions as an expression, which :meth:`FittedModel.query` reads."""
     names = np.empty(len(if_item), dtype=object)
     for k, at in enumerate(if_item.tolist()):
-        one = conditions[at - len(ids)] if at >= len(ids) else None
-        names[k] = _expression(one, ids) if one else "".join(Expression.of_item(ids[at]).texts())
+        names[k] = ids[at] if at < len(ids) else _expression(conditions[at - len(ids)], ids)
     return names
 
 
