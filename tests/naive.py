@@ -258,12 +258,55 @@ def next_user(chance: Floats, stars: Floats, like: float, offset: Floats, i: int
     worth = min(1.0, people.sum() / 400)
     expected = np.array([q, p_i - q, p_j - q, 1 - p_i - p_j + q])
     counts = np.array([(x & y).sum(), (x & ~y).sum(), (~x & y).sum(), (~x & ~y).sum()])
+    return with_counts(expected, counts, worth)
+
+
+def with_counts(expected: Floats, counts: Floats, worth: float) -> Floats:
+    """Dirichlet's parameters: an expected table, worth as many users as the counts make it."""
     strengths = worth * np.array([80.0, 240.0, 720.0])
     likely = np.array([dirichlet_multinomial(counts, m * expected) for m in strengths])
     weights = likely / likely.sum()
-    part = weights @ (strengths / (strengths + counts.sum()))
-    m = counts.sum() * part / (1 - part)
-    return np.asarray((1 - worth) / 2 + m * expected + counts)
+    counted = weights @ (1 / (strengths + counts.sum()))
+    return np.asarray((1 - worth) / 2 + (1 / counted - counts.sum()) * expected + counts)
+
+
+def of_several(
+    chance: Floats,
+    stars: Floats,
+    like: float,
+    offset: Floats,
+    conditions: list[tuple[int, bool]],
+    then: int,
+    dropped: int | None = None,
+) -> Floats:
+    """Dirichlet's parameters of (all conditions, then), or of one, among who meet the rest."""
+    rated = ~np.isnan(stars)
+    items = [item for item, _ in conditions] + [then]
+    people, every = rated.any(axis=1), rated[:, items].all(axis=1)
+    likely = expit(logit(chance) + offset)
+    rows = [(likely[u], 1.0) for u in np.flatnonzero(every)]
+    rows += [(likely[u], 20 / people.sum()) for u in np.flatnonzero(people)]
+
+    def table(values: list[tuple[Floats, float]]) -> Floats:
+        cells = np.zeros(4)
+        for p, weight in values:
+            met = [p[item] if liked else 1 - p[item] for item, liked in conditions]
+            one = np.prod(met) if dropped is None else met[dropped]
+            rest = (
+                1.0 if dropped is None else np.prod([m for k, m in enumerate(met) if k != dropped])
+            )
+            z = p[then]
+            cells += (
+                weight
+                * rest
+                * np.array([one * z, one * (1 - z), (1 - one) * z, (1 - one) * (1 - z)])
+            )
+        return cells
+
+    expected = table(rows)
+    share = expected.sum() / sum(weight for _, weight in rows)
+    counts = table([((stars[u] >= like).astype(float), 1.0) for u in np.flatnonzero(every)])
+    return with_counts(expected / expected.sum(), counts, share * min(1.0, people.sum() / 400))
 
 
 def dirichlet_multinomial(counts: Floats, alpha: Floats) -> float:

@@ -9,7 +9,10 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from eventspace import KolmogorovDescent
+from eventspace import KolmogorovDescent, Observations
+from eventspace.rules.compound import Condition, Raters
+from eventspace.rules.telling import RuleOptions
+from tests import naive
 
 ITEMS = list("ABCDEF")
 
@@ -46,6 +49,72 @@ def test_a_planted_rule_is_found_with_its_exception(planted) -> None:
     assert_allclose(first["confidence"], table["Z"][met].mean(), atol=0.05)
     shorter = found[found["if_item"] == "A"].iloc[0]
     assert first["gain_low"] > shorter["gain"]
+
+
+@pytest.mark.parametrize(
+    "conditions", [((0, True), (1, False)), ((2, True), (0, True), (4, False))]
+)
+def test_the_law_of_several_conditions(conditions) -> None:
+    rng = np.random.default_rng(3)
+    theta, psi = rng.dirichlet(np.ones(4), 60), rng.random((6, 4)) < 0.5
+    stars = (1 + 4 * np.clip(theta @ psi.T + rng.normal(0, 0.2, (60, 6)), 0, 1)).round()
+    stars[rng.random(stars.shape) < 0.2] = np.nan
+    seen = Observations.from_wide(pd.DataFrame(stars), scale=(1, 5))
+    model = KolmogorovDescent.from_parts(theta, psi, seen)
+    next_user = model.fitted_.miner(RuleOptions(like=4.0)).next_user
+    unit, p = (stars - 1) / 4, theta @ psi.T
+    square = np.where(np.isnan(unit), 0, unit - p) ** 2
+    sizes = (~np.isnan(unit)).sum(axis=1)
+    spread = np.sqrt((square.sum(axis=1) + 10 * square.sum() / sizes.sum()) / (sizes + 10))
+    chance = naive.chance_of_like(p, unit, spread, 0.75)
+    offset = naive.offsets(chance, unit, 0.75)
+    assert next_user.at_large.shape[1] == 60  # everyone stands for all
+    group = Raters.of(next_user, tuple(Condition(*c) for c in conditions), 5)
+    expected = naive.of_several(chance, unit, 0.75, offset, list(conditions), 5)
+    assert_allclose(group.law(), expected, rtol=1e-3, atol=1e-4)
+    for k in range(len(conditions)):
+        expected = naive.of_several(chance, unit, 0.75, offset, list(conditions), 5, k)
+        assert_allclose(group.added(k), expected, rtol=1e-3, atol=1e-4)
+
+
+def yes_or_no(columns: dict) -> KolmogorovDescent:
+    """A descent on a table of yes and no."""
+    seen = Observations.from_wide(pd.DataFrame(columns))
+    return KolmogorovDescent(4, pmf_penalty=1.0, random_state=0).fit(seen)
+
+
+def test_coins_are_no_conditions() -> None:
+    wrong = every = 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        a = rng.random(400) < 0.5
+        columns = {f"coin {k}": (rng.random(400) < 0.5).astype(float) for k in range(40)}
+        columns |= {"A": a * 1.0, "Z": (rng.random(400) < np.where(a, 0.8, 0.3)).astype(float)}
+        found = yes_or_no(columns).rules(conditions=2, top=None)
+        longer = found[found["conditions"] > 1]
+        wrong += len(longer)
+        every += len(found)
+    assert every > 20
+    assert wrong <= 3
+
+
+def test_a_condition_is_judged_by_the_same_users() -> None:
+    """Only those who like everything rate the coin: that they rated it tells, not what they say."""
+    rng = np.random.default_rng(1)
+    fan = rng.random(1_000) < 0.4
+    a = rng.random(1_000) < np.where(fan, 0.95, 0.4)
+    z = rng.random(1_000) < np.where(fan, 0.95, 0.4)
+    coin = np.where(fan, rng.random(1_000) < 0.5, np.nan)
+    found = yes_or_no({"A": a * 1.0, "Z": z * 1.0, "coin": coin}).rules(conditions=2, top=None)
+    assert {"A", "Z"} & set(found["if_item"])
+    assert (found["conditions"] == 1).all()
+
+
+def test_longer_rules_have_no_agreement_to_be_sorted_by(planted) -> None:
+    with pytest.raises(ValueError, match="orders rules with one condition"):
+        planted[0].rules(conditions=2, sort="agreement_gain")
+    with pytest.raises(ValueError, match="of yes and no the means say it all"):
+        planted[0].rules(sort="agreement_gain")
 
 
 def test_expressions_are_those_that_query_reads(planted) -> None:

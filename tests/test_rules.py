@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
@@ -125,11 +125,11 @@ def test_every_pair_and_every_measure(seed, n_events) -> None:
 def test_the_interval_of_the_gain_is_that_of_dirichlets_law(parameters) -> None:
     drawn = np.random.default_rng(0).dirichlet(parameters, 40_000).T
     gains = drawn[0] / (drawn[0] + drawn[1]) - (drawn[0] + drawn[2])
-    assume(min(parameters) > 3)
     found = law.Law(*(np.array([a]) for a in parameters))
-    assert_allclose(found.gain_error[0], gains.std(), rtol=0.1)
+    assert_allclose(found.gain_error[0], gains.std(), rtol=0.03)
     assert_allclose(found.gain[0], gains.mean(), atol=0.02)
-    assert_allclose(found.gain_low[0], np.quantile(gains, 0.05), atol=0.03)
+    if min(parameters) > 3:
+        assert_allclose(found.gain_low[0], np.quantile(gains, 0.05), atol=0.03)
 
 
 @settings(max_examples=50, deadline=None)
@@ -308,6 +308,24 @@ def test_agreement_is_what_a_normal_law_says() -> None:
     assert_allclose(row["agreement_gain"], counted - alone, atol=0.03)
     assert_allclose(back["agreement"], 1 - row["agreement"])
     assert found.loc[("x", "z")]["agreement_gain"] < 0
+
+
+def test_of_yes_and_no_the_means_say_it_all() -> None:
+    rng = np.random.default_rng(0)
+    likes = rng.random((2_000, 1)) < [0.3, 0.5]
+    table = pd.DataFrame(likes.astype(float), columns=["x", "y"])
+    theta = np.column_stack([1 - likes.mean(axis=1), likes.mean(axis=1)])
+    model = KolmogorovDescent.from_parts(theta, [[0, 1], [0, 1]], table)
+    row = everything(model, like=1.0).set_index(["if_item", "then_item"]).loc[("x", "y")]
+    x, y = table["x"], table["y"]
+    assert_allclose(row["agreement"], ((x < y) + (x == y) / 2).mean(), atol=0.01)
+    assert row["agreement_gain"] == 0
+
+
+def test_likes_of_a_narrow_scale_far_from_zero() -> None:
+    table = pd.DataFrame(1_000_000.0 + np.array([[1, 5, 4], [2, 5, 1]]))
+    model = KolmogorovDescent(1, random_state=0).fit(Observations.from_wide(table))
+    assert model.liked_from_ == 1_000_004
 
 
 def test_other_users_test_the_rules_and_change_none() -> None:

@@ -160,7 +160,7 @@ class RuleTeller(Predictor):
 
     @cached_property
     def _next_users(self) -> dict[float, NextUser]:
-        """What was learnt of the next user, for each like threshold that was asked for."""
+        """What was learnt of the next user, for the like threshold that was asked for last."""
         return {}
 
     def miner(self, options: RuleOptions) -> Miner:
@@ -181,9 +181,17 @@ class RuleTeller(Predictor):
             )
         like = liked_from(seen, options.like)
         if like not in self._next_users:
+            self._next_users.clear()
             self._next_users[like] = NextUser.learn(*likes_of(seen, fit.factors, fit.spread, like))
+        next_user = self._next_users[like]
+        if options.sort == "agreement_gain" and not next_user.graded:
+            raise UserError(
+                "orders by the values of graded tables; of yes and no the means say it all.",
+                parameter="sort",
+                value=options.sort,
+            )
         return Miner(
-            self._next_users[like],
+            next_user,
             Inclusions.of(self._readable, others),
             options.sort,
             options.evidence(seen),

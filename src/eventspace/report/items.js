@@ -100,7 +100,7 @@ function itemView(main, item) {
   const { if_item: first, then_item: second } = data.rules;
   const rules = first.map((_, k) => k).filter((k) => first[k] === item || second[k] === item);
   const columns = ruleColumns();
-  const by = columns.findIndex(({ label }) => label === GAIN_LOW);
+  const by = columns.findIndex(({ label }) => label === "gain");
   main.append(
     heading(name(space.names[item])),
     itemFacts(item, equal),

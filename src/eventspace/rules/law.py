@@ -26,6 +26,7 @@ AT_LARGE = 20.0  # users at large who stand beside those that rated both
 OF_ITEM = 50.0  # ratings that the model's mean chance of an item is worth, against its own
 COVARIANCE = 50.0  # users that the model's covariance of two items is worth
 APART = 20.0  # and the rest of what is known of the values of two items apart
+NEVER = 1e-6  # no chance of the next user is nearer to 0 or 1
 LEVEL = 0.9  # of all intervals
 Z = 1.644854  # which a normal law reaches beyond on either side once in twenty
 
@@ -67,14 +68,15 @@ class Law(NamedTuple):
         """The standard deviation of the gain.
 
         The gain is (1 - a)(b - c), where a = P[if], b = P[then | if] and c = P[then | not if] have
-        independent Beta laws: their variances, times the squares of the derivatives.
+        independent Beta laws.
         """
         liked, not_liked = self.both + self.only_if, self.only_then + self.neither
         a, b, c = liked / (liked + not_liked), self.confidence, self.only_then / not_liked
-        return np.sqrt(
-            np.square(1 - a) * (_variance(b, liked) + _variance(c, not_liked))
-            + np.square(b - c) * _variance(a, liked + not_liked)
+        of_a, of_difference = (
+            _variance(a, liked + not_liked),
+            _variance(b, liked) + _variance(c, not_liked),
         )
+        return np.sqrt((np.square(1 - a) + of_a) * of_difference + np.square(b - c) * of_a)
 
     @property
     def lift(self) -> Floats:
@@ -123,6 +125,7 @@ class NextUser:
     offset: Floats  # of items, in log-odds: what their ratings say beyond the model
     variance: Floats  # of items: that of their values
     worth: float  # what the model of this table is worth: 1, or less for one of few users
+    graded: bool  # whether there are values between the least and the greatest
 
     @classmethod
     def learn(cls, likes: Likes, at_large: Float32s) -> NextUser:
@@ -140,17 +143,21 @@ class NextUser:
         squares = np.bincount(items, np.square(likes.item_facts[:, 0] - mean[items]), len(n))
         variance = (squares + OF_ITEM * squares.sum() / n.sum()) / (n + OF_ITEM)
         worth = min(1.0, np.count_nonzero(np.diff(likes.ptr)) / MANY)
-        return cls(likes, at_large, at_large.mean(axis=1), offset, variance, worth)
+        mean = at_large.mean(axis=1, dtype=np.float64)
+        graded = not np.isin(likes.facts[:, 0], (0.0, 1.0)).all()
+        return cls(likes, at_large, mean, offset, variance, worth, graded)
 
     def law(self, item: int, others: Positions, sums: Sums) -> Law:
         """The law of an item ("if") with each of some others ("then")."""
         n = sums.users + AT_LARGE
-        together = self.at_large[others] @ self.at_large[item] / self.at_large.shape[1]
-        both = (sums.chance_both + AT_LARGE * together) / n
+        both = (sums.chance_both + AT_LARGE * together(self.at_large, item, others)) / n
         p = (sums.chance + AT_LARGE * self.mean[item]) / n
         q = (sums.chance_other + AT_LARGE * self.mean[others]) / n
         odds = both * (1 - p - q + both) / ((p - both) * (q - both))
-        p, q = expit(logit(p) + self.offset[item]), expit(logit(q) + self.offset[others])
+        p, q = (
+            np.clip(expit(logit(chance) + self.offset[at]), NEVER, 1 - NEVER)
+            for chance, at in ((p, item), (q, others))
+        )
         return self.dirichlet(joint(p, q, odds), p, q, *sums[:4])
 
     def dirichlet(
@@ -162,24 +169,28 @@ class NextUser:
         like: Any,
         like_other: Any,
         like_both: Any,
+        share: float = 1.0,
     ) -> Law:
         """The expected table, worth some users, and the counts.
 
         Where the model is worth less than it could be, a part of half a user stands in each cell.
+        Of a ``share`` of the users it knows as much less.
         """
         expected = np.array([both, p - both, q - both, 1 - p - q + both])
         counts = np.empty_like(expected)
         counts[0], counts[1], counts[2] = like_both, like - like_both, like_other - like_both
         counts[3] = users - like - like_other + like_both
-        strength = learnt_strength(expected, counts, self.worth * STRENGTHS)
-        return Law(*((1 - self.worth) / 2 + strength * expected + counts))
+        worth = self.worth * share
+        strength = learnt_strength(expected, counts, worth * STRENGTHS)
+        return Law(*((1 - worth) / 2 + strength * expected + counts))
 
     def agreement(self, item: int, others: Positions, sums: Sums) -> tuple[Floats, Floats]:
         """P[the item's value is at most the other's], ties half; and what is beyond the means.
 
         Values have a normal law. Its covariance, its variances and the difference of its means are
         those of the users who rated both, and each is shrunk: the first and the last towards the
-        model's, the variances towards the items'. Without covariance there are only the means.
+        model's, the variances towards the items'. Without covariance there are only the means. Of
+        yes and no the means say it all.
         """
         n = sums.users
         covariance = self._shrunk(
@@ -191,6 +202,8 @@ class NextUser:
         apart = self._shrunk(
             (sums.value_other - sums.value) / n, (sums.p_other - sums.p) / n, n, APART
         )
+        if not self.graded:
+            return (1 + apart) / 2, np.zeros_like(apart)
         one = _covariance(n, sums.value, sums.value, sums.value_square)
         other = _covariance(n, sums.value_other, sums.value_other, sums.other_square)
         one = self._shrunk(one, self.variance[item], n, APART)
@@ -242,14 +255,23 @@ def learnt_strength(expected: Any, counts: Any, strengths: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
+def together(at_large: Any, item: int, others: Any) -> Any:
+    """The mean chance that the users at large like an item and another, for each of some others."""
+    found, n = np.empty(others.size), at_large.shape[1]
+    for k in range(others.size):
+        total = 0.0
+        for user in range(n):
+            total += np.float64(at_large[item, user]) * np.float64(at_large[others[k], user])
+        found[k] = total / n
+    return found
+
+
+@njit(cache=True, nogil=True)
 def joint(p: Any, q: Any, odds: Any) -> Any:
     """The chance of both of two, from the chance of each and the odds ratio (Plackett's law)."""
     both = np.empty_like(p)
     for k in range(p.size):
         apart = odds[k] - 1.0
-        if abs(apart) < 1e-9:
-            both[k] = p[k] * q[k]
-            continue
         t = 1.0 + (p[k] + q[k]) * apart
         root = np.sqrt(max(t * t - 4.0 * odds[k] * apart * p[k] * q[k], 0.0))
         found = 2.0 * odds[k] * p[k] * q[k] / (t + root)

@@ -19,7 +19,9 @@ from eventspace.data.observations import Observations
 
 ROUNDING = 1e-6
 LEAST = 5e-3  # no chance is nearer to 0 or 1
-SAMPLED = 512  # users who stand for all, the more probably the more they rated
+SAMPLED = 256  # users who stand for all, the more probably the more they rated
+
+BLOCK = 4096  # items at a time
 
 Float32s = NDArray[np.float32]
 
@@ -29,7 +31,10 @@ def liked_from(seen: Observations, like: Any) -> float:
     if like is None:
         value = seen.by_user.value
         above = value[value > value.mean(dtype=np.float64)]
-        return float(f"{seen.from_unit(above.min()):.6g}") if above.size else math.inf
+        if not above.size:
+            return math.inf
+        digits = 6 - math.ceil(math.log10(seen.scale[1] - seen.scale[0]))  # beyond the rounding
+        return round(float(seen.from_unit(above.min())), digits)
     if not is_real(like) or math.isnan(like):
         raise UserError("must be a number, in the unit of the table.", parameter="like", value=like)
     lowest, highest = seen.scale
@@ -52,7 +57,6 @@ def lowest_like(seen: Observations, like: float) -> np.float32:
 class Likes:
     """The ratings of a table by user and by item, each with what is to be counted of it."""
 
-    threshold: np.float32  # the least chance that is a like
     ptr: NDArray[np.int64]  # of users
     index: NDArray[np.int32]
     facts: Float32s  # of each rating: its value, whether it is a like, and the model's chances
@@ -74,7 +78,6 @@ class Likes:
         columns = [by_user.value, liked, *(facts or [nothing, nothing])]
         by_item = [_by_item(by_user, column, seen.n_items) for column in columns]
         return cls(
-            threshold,
             by_user.ptr,
             by_user.index,
             np.column_stack(columns),
@@ -144,5 +147,8 @@ def likes_of(
     sizes = seen.by_user.sizes
     n = min(SAMPLED, int(np.count_nonzero(sizes)))
     some = np.random.default_rng(0).choice(len(sizes), n, replace=False, p=sizes / sizes.sum())
-    p = np.clip(psi @ theta[some].T, 0.0, 1.0)
-    return found, law(p, some)
+    at_large = np.empty((len(psi), n), dtype=np.float32)
+    for block in range(0, len(psi), BLOCK):
+        p = np.clip(psi[block : block + BLOCK] @ theta[some].T, 0.0, 1.0)
+        at_large[block : block + BLOCK] = law(p, some)
+    return found, at_large

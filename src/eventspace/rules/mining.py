@@ -200,47 +200,57 @@ def ordered(rules: Rules) -> Rules:
     return rules[np.lexsort((*ties, -rules["sorted_by"]))]
 
 
-def best(blocks: Iterable[Rules], top: int | None, *, varied: bool) -> Rules:
-    """The first of all rules, holding few more than these at a time.
+def best(
+    blocks: Iterable[Rules],
+    top: int | None,
+    *,
+    varied: bool,
+    items_of: Callable[[int], tuple[int, ...]] = lambda item: (item,),
+) -> Rules:
+    """The first of all rules, holding at most twice those that may still be among them.
 
-    In a varied list a rule counts a twentieth less for each of its items that was named before.
+    In a varied list a rule counts a twentieth less for each of its sides that was named before;
+    ``items_of`` are the items of a side. A list of all rules is not varied.
     """
-    pool, held = [np.zeros(0, RULE)], 0
+    pool, held, most = [np.zeros(0, RULE)], 0, 0 if top is None else 2 * top + POOL
     for block in blocks:
         pool.append(block)
         held += len(block)
-        if top is not None and held > 2 * top + POOL:
-            rules = _possible(np.concatenate(pool), top)
-            pool, held = [rules], len(rules) - top
+        if top is not None and held > most:
+            rules = _possible(np.concatenate(pool), top, varied)
+            pool, held, most = [rules], len(rules), 2 * (len(rules) + POOL)
     rules = ordered(np.concatenate(pool))
     if top is None or len(rules) <= 1:
         return rules
-    return _varied(_possible(rules, top), top) if varied else rules[:top]
+    return _varied(_possible(rules, top, varied), top, items_of) if varied else rules[:top]
 
 
-def _possible(rules: Rules, top: int) -> Rules:
-    """The rules that may be among the first of a varied list: no other is worth as much."""
+def _possible(rules: Rules, top: int, varied: bool) -> Rules:
+    """The rules that may be among the first of a list: no other is worth as much."""
     if len(rules) <= top:
         return rules
     value = rules["sorted_by"]
     last = np.partition(value, len(value) - top)[len(value) - top]
-    return np.asarray(rules[value >= min(last, last * NAMED**2)])
+    return np.asarray(rules[value >= (min(last, last * NAMED**2) if varied else last)])
 
 
-def _varied(rules: Rules, top: int) -> Rules:
+def _varied(rules: Rules, top: int, items_of: Callable[[int], tuple[int, ...]]) -> Rules:
     """The first rules of a list that prefers items not named before."""
     value = rules["sorted_by"].tolist()
-    sides = list(zip(rules["if_item"].tolist(), rules["then_item"].tolist(), strict=True))
+    sides = [
+        (items_of(one), items_of(other))
+        for one, other in zip(rules["if_item"].tolist(), rules["then_item"].tolist(), strict=True)
+    ]
     waiting = [(-v, k, 0) for k, v in enumerate(value)]
     heapq.heapify(waiting)
     named: set[int] = set()
     taken: list[int] = []
     while waiting and len(taken) < top:
         _, k, counted = heapq.heappop(waiting)
-        again = sum(side in named for side in sides[k])
+        again = sum(not named.isdisjoint(side) for side in sides[k])
         if again > counted and value[k] > 0:
             heapq.heappush(waiting, (-value[k] * NAMED**again, k, again))
             continue
         taken.append(k)
-        named.update(sides[k])
+        named.update(*sides[k])
     return np.asarray(rules[taken])

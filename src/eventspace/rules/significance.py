@@ -38,17 +38,29 @@ def q_values(p: Floats, tested: Any) -> Floats:
 
 @njit(cache=True, nogil=True)
 def _tails(users: Any, like: Any, like_then: Any, like_both: Any) -> Any:
-    """The upper tails of hypergeometric laws."""
+    """The upper tails of hypergeometric laws: each term from the one before, from the greatest on.
+
+    Below the mean the lower tail is summed, downwards, and taken from one.
+    """
     found = np.ones(users.size)
     for k in range(users.size):
-        n, a, b = users[k], like[k], like_then[k]
+        n, a, b, both = users[k], like[k], like_then[k], like_both[k]
+        least, most = max(0, a + b - n), min(a, b)
+        if both <= least:
+            continue
+        below = both * float(n) < float(a) * b
+        both -= below
+        term = math.exp(_log_choose(a, both) + _log_choose(n - a, b - both) - _log_choose(n, b))
         total = 0.0
-        for both in range(max(like_both[k], 0, a + b - n), min(a, b) + 1):
-            total += math.exp(
-                _log_choose(a, both) + _log_choose(n - a, b - both) - _log_choose(n, b)
-            )
-        if like_both[k] > max(0, a + b - n):
-            found[k] = min(total, 1.0)
+        while least <= both <= most and term > 1e-17 * total:
+            total += term
+            if below:
+                term *= both * (n - a - b + both) / ((a - both + 1.0) * (b - both + 1.0))
+                both -= 1
+            else:
+                term *= (a - both) * (b - both) / ((both + 1.0) * (n - a - b + both + 1.0))
+                both += 1
+        found[k] = min(1.0 - total if below else total, 1.0)
     return found
 
 

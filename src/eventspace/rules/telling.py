@@ -51,6 +51,8 @@ class RuleOptions:
         check_whole("conditions", self.conditions, 1, 3)
         check_whole("restarts", self.restarts, 0)
         check_choice("convention", self.convention, CONVENTIONS)
+        if self.sort == "agreement_gain" and self.conditions > 1:
+            raise UserError("sort='agreement_gain' orders rules with one condition.")
         if self.convention == "paper" and not self.proved:
             raise UserError("convention='paper' restates proved rules: it needs proved=True.")
         if self.convention == "paper" and self.conditions > 1:
@@ -148,15 +150,25 @@ def with_compounds(
     surest = replace(miner, sort="certainty", proved=False, fold=False)
     parents = found_rules(surest, item, PARENTS, show)
     extender = Extender(miner.next_user, miner.listed, miner.min_evidence)
-    compounds = extender.extended(parents, options.conditions)
+    with bar("longer rules", len(parents), show) as update:
+        compounds = extender.extended(
+            parents, options.conditions, lambda done: update(min(done, len(parents)), "")
+        )
     inclusions = miner.inclusions.with_compounds(
         lambda sets: [code_of(sets, conditions) for conditions in compounds.conditions]
     )
     miner = replace(miner, inclusions=inclusions)
     rules = miner.sorted_by(compounds.rules)
     rules = np.concatenate([found, rules[miner.told(rules)]])
+    n_items = miner.next_user.likes.n_items
+
+    def items_of(side: int) -> tuple[int, ...]:
+        parts = compounds.conditions[side - n_items] if side >= n_items else ()
+        return tuple(condition.item for condition in parts) or (side,)
+
     varied = miner.fold and item is None
-    return mining.best([rules], top, varied=varied), miner, compounds.conditions
+    rules = mining.best([rules], top, varied=varied, items_of=items_of)
+    return rules, miner, compounds.conditions
 
 
 def stream(
