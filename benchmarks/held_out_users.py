@@ -199,7 +199,7 @@ def estimates(split: Split) -> dict[str, Any]:
         prior = np.broadcast_to(base, train.users.shape)[pairs]
         smoothed = {k: (both + k * prior) / (like + k) for k in SMOOTHINGS}
         best = min(smoothed, key=lambda k: _log_loss(smoothed[k], liked, cases))
-        calibrated = min(smoothed, key=lambda k: _calibration(smoothed[k], liked, cases))
+        calibrated = min(_calibration(one, liked, cases) for one in smoothed.values())
         rows[group] = {
             "pairs": int(pairs.sum()),
             "cases": int(cases.sum()),
@@ -207,7 +207,8 @@ def estimates(split: Split) -> dict[str, Any]:
             "counts, best smoothing": _log_loss(smoothed[best], liked, cases),
             "smoothing": best,
             "eventspace": _log_loss(confidence[pairs], liked, cases),
-            "calibration: counts, best smoothing": _calibration(smoothed[calibrated], liked, cases),
+            "calibration: counts, best smoothing": _calibration(smoothed[best], liked, cases),
+            "calibration: counts, smoothed for it": calibrated,
             "calibration: eventspace": _calibration(confidence[pairs], liked, cases),
         }
     return rows
