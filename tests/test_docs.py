@@ -12,7 +12,7 @@ from docs.fill import BLOCK, IMAGES, ROOT, fill, outputs, pages, varies
 DOCUMENTS = sorted(ROOT.glob("docs/**/*.md"))
 # These fit large tables, or many
 LONG = [ROOT / "docs" / f"{name}.md" for name in (
-    "choose", "example-recommendation", "pictures", "predict-well")]  # fmt: skip
+    "choose", "evaluate", "example-recommendation", "pictures", "predict-well")]  # fmt: skip
 
 
 def name_of(page: Path) -> str:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn import metrics as known
 from sklearn.calibration import calibration_curve
@@ -43,6 +44,17 @@ def test_brier_score_is_scikit_learns(numbers) -> None:
     for w in (None, weight):
         expected = known.brier_score_loss(came_true, p, sample_weight=w)
         assert metrics.brier_score(came_true, p, w) == pytest.approx(expected)
+
+
+def test_log_loss_is_scikit_learns(numbers) -> None:
+    truth, prediction, weight = numbers
+    came_true, p = truth >= 4, np.clip(prediction - 2, 0, 1)
+    assert {0.0, 1.0} < set(p)
+    for w in (None, weight):
+        expected = known.log_loss(came_true, p, sample_weight=w)
+        assert metrics.log_loss(came_true, p, w) == pytest.approx(expected)
+    assert metrics.log_loss([0.25], [0.5]) == pytest.approx(math.log(2))
+    assert metrics.log_loss([1.0, 0.0], [0.0, 1.0]) == pytest.approx(36.04, abs=0.01)
 
 
 @pytest.mark.parametrize("strategy", ["quantile", "uniform"])
@@ -101,7 +113,9 @@ def test_users_may_come_in_any_order_and_library(numbers, users) -> None:
     order = np.argsort(users, kind="stable")
     expected = metrics.ndcg_at(truth, prediction, users, n=3)
     frame = pd.DataFrame({"t": truth, "p": prediction, "u": users}).iloc[order]
-    assert metrics.ndcg_at(frame["t"], frame["p"], frame["u"], n=3) == pytest.approx(expected)
+    for table in (frame, pl.from_pandas(frame)):
+        found = metrics.ndcg_at(table["t"], table["p"], table["u"], n=3)
+        assert found == pytest.approx(expected)
 
 
 def test_nobody_to_measure_is_nan() -> None:
@@ -121,6 +135,7 @@ def test_coverage_counts_the_bounds_in() -> None:
         (lambda: metrics.mae([], []), "not empty"),
         (lambda: metrics.rmse([[1]], [[1]]), r"truth: \(1, 1\)"),
         (lambda: metrics.brier_score([0, 1], [0, 1.5]), "prediction must be from 0 to 1"),
+        (lambda: metrics.log_loss([1], [2]), "prediction must be from 0 to 1"),
         (lambda: metrics.brier_score([3], [0.5]), "truth must be from 0 to 1"),
         (lambda: metrics.reliability_curve([1], [np.nan]), "prediction must be from 0 to 1"),
         (lambda: metrics.reliability_curve([1], [1], n_bins=0), "n_bins=0"),

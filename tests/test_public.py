@@ -32,6 +32,7 @@ def test_public_names() -> None:
         "Observations",
         "UserError",
         "__version__",
+        "evaluate",
         "load",
     ]
     assert sorted(dir(eventspace)) == sorted(eventspace.__all__)

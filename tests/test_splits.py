@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+from typing import Any, cast
+
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV
 
-from eventspace import KolmogorovDescent, KolmogorovModel, Observations
+from eventspace import KolmogorovDescent, KolmogorovModel, Observations, UserError
 from eventspace.fitting.folds import held_out
-from eventspace.splits import EntryKFold, long_table
+from eventspace.splits import EntryKFold, long_table, train_test_split
 from tests.planted import chances
 
 
@@ -117,3 +124,122 @@ def test_a_long_table_says_the_same(ratings) -> None:
     np.testing.assert_allclose(both["value"], both["rating"], atol=1e-6)
     weighted = long_table((["a", "b"], ["x", "y"], [0.1, 0.2], [3.0, 4.0]))
     assert weighted["weight"].tolist() == [3.0, 4.0]
+
+
+def pairs_of(table: Any) -> set[tuple[Any, Any]]:
+    return set(zip(table["user"], table["item"], strict=True))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    cells=st.sets(st.tuples(st.integers(0, 7), st.integers(0, 6)), min_size=1, max_size=40),
+    test_size=st.floats(0.01, 0.99),
+    by=st.sampled_from(["entries", "users", "time"]),
+    seed=st.integers(0, 99),
+)
+def test_a_split_strands_nobody(cells, test_size, by, seed) -> None:
+    random = np.random.default_rng(seed)
+    users, items = np.array(sorted(cells)).T
+    table = pd.DataFrame({"user": users, "item": items, "value": 1.0})
+    table["time"] = random.integers(0, 5, len(table))
+    table = table.sample(frac=1, random_state=seed)
+    try:
+        train, test = train_test_split(table, test_size=test_size, by=by, random_state=seed)
+    except UserError:  # nothing can be held out, which another test looks at
+        return
+    assert len(test) > 0
+    pd.testing.assert_frame_equal(pd.concat([train, test]).loc[table.index], table)
+    assert set(train["item"]) == set(table["item"])
+    if by == "users":
+        assert not set(train["user"]) & set(test["user"])
+        assert test["user"].nunique() <= test_size * table["user"].nunique() + 1
+    else:
+        assert set(train["user"]) == set(table["user"])
+    if by == "entries":
+        assert len(test) <= test_size * len(table) + 1
+
+
+def test_a_split_holds_out_the_share_that_is_asked_for(noisy) -> None:
+    train, test = train_test_split(noisy, test_size=0.3, random_state=1)
+    assert len(test) == pytest.approx(0.3 * len(noisy), abs=1)
+    assert pairs_of(train) | pairs_of(test) == pairs_of(noisy)
+    again = train_test_split(noisy, test_size=0.3, random_state=1)[1]
+    pd.testing.assert_frame_equal(again, test)
+    other = train_test_split(noisy, test_size=0.3, random_state=2)[1]
+    assert pairs_of(other) != pairs_of(test)
+    train, test = train_test_split(noisy, test_size=0.3, by="users", random_state=1)
+    assert test["user"].nunique() == pytest.approx(0.3 * noisy["user"].nunique(), abs=1)
+
+
+def test_by_time_the_latest_entries_of_each_user_are_held_out(noisy) -> None:
+    seconds = np.random.default_rng(3).permutation(len(noisy))
+    for times in (
+        seconds,
+        pd.Timestamp("2020-01-01") + pd.to_timedelta(seconds, unit="s"),
+        [date(2020, 1, 1) + timedelta(days=int(k)) for k in seconds],
+    ):
+        table: Any = noisy.assign(when=times)
+        if isinstance(times, list):
+            table = pa.Table.from_pandas(table)
+        train, test = cast("Any", train_test_split(table, test_size=0.25, by="time", time="when"))
+        if isinstance(times, list):
+            train, test = train.to_pandas(), test.to_pandas()
+        for user, own in test.groupby("user"):
+            rest = train.loc[train["user"] == user, "when"]
+            earlier = (rest < own["when"].min()).sum()
+            assert earlier >= len(rest) - 1  # but for a row that an item needs
+            assert len(own) <= round(0.25 * (len(own) + len(rest)) + 0.01)
+    assert len(test) == pytest.approx(0.25 * len(noisy), rel=0.15)
+
+
+def test_of_an_item_that_would_be_bare_the_earliest_row_stays() -> None:
+    table = pd.DataFrame({
+        "user": ["a", "a", "a", "b", "b", "b"], "item": ["x", "y", "z", "x", "y", "z"],
+        "value": 1.0, "time": [1, 2, 3, 4, 5, 6]})  # fmt: skip
+    train, test = train_test_split(table, test_size=0.3, by="time")
+    assert pairs_of(test) == {("b", "z")}
+    assert ("a", "z") in pairs_of(train)
+
+
+def test_parts_are_in_the_library_of_the_table(noisy) -> None:
+    expected = train_test_split(noisy, random_state=0)
+    for table in (pl.from_pandas(noisy), pl.from_pandas(noisy).lazy(), pa.Table.from_pandas(noisy)):
+        parts = train_test_split(table, random_state=0)
+        kind = pa.Table if isinstance(table, pa.Table) else pl.DataFrame
+        for part, wanted in zip(parts, expected, strict=True):
+            assert isinstance(part, kind)
+            pd.testing.assert_frame_equal(part.to_pandas(), wanted.reset_index(drop=True))
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {"by": "weeks"}, r"by='weeks' is unknown; .*'entries', 'users', 'time'"),
+        ({}, {"by": "time"}, r"No column is named like the time; .*'rating'\. Say .*time="),
+        ({}, {"by": "time", "time": "when"}, "no column 'when' among 'user'"),
+        ({"date": 0, "ts": 1}, {"by": "time"}, "More than one column is named like the time"),
+        ({"date": "x"}, {"by": "time"}, "Column 'date' holds no times"),
+        ({"date": np.nan}, {"by": "time"}, "time of row 0 is missing in column 'date'"),
+        ({}, {"time": "when"}, "time='when' is for by='time', not for by='entries'"),
+        ({}, {"test_size": 0}, "test_size=0 must be a number between 0 and 1"),
+        ({}, {"test_size": 1.5}, r"test_size=1\.5 must be"),
+        ({}, {"test_size": 1e-9}, None),
+        ({"user": range(9)}, {}, "Nothing of the 9 entries can be held out.*larger test_size"),
+    ],
+)
+def test_a_split_that_cannot_be_is_refused(noisy, change, options, message) -> None:
+    table = noisy.head(9 if "user" in change else 200).assign(**change)
+    if message is None:  # a part of one is at least one
+        assert len(train_test_split(table, random_state=0, **options)[1]) <= 1
+        return
+    with pytest.raises(UserError, match=message):
+        train_test_split(table, random_state=0, **options)
+
+
+def test_only_long_tables_are_split(noisy) -> None:
+    wide = noisy.pivot(index="user", columns="item", values="rating")
+    with pytest.raises(UserError, match="rows here are users"):
+        train_test_split(wide)
+    for table in (wide.to_numpy(), Observations.of(noisy)):
+        with pytest.raises(UserError, match=r"split long_table\(X\) instead"):
+            train_test_split(table)

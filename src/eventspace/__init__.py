@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from eventspace.estimators.ensemble import KolmogorovEnsemble
     from eventspace.estimators.model import KolmogorovModel
     from eventspace.estimators.posterior import KolmogorovPosterior
+    from eventspace.evaluation import evaluate
     from eventspace.fitted import load
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Observations",
     "UserError",
     "__version__",
+    "evaluate",
     "load",
 ]
 
@@ -35,6 +37,7 @@ _ROOMS = {
     "Observations": "eventspace.data.observations",
     "UserError": "eventspace._base.errors",
     "__version__": "eventspace._base.version",
+    "evaluate": "eventspace.evaluation",
     "load": "eventspace.fitted",
 }
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from eventspace._base.checks import check_choice, check_whole
 from eventspace._base.errors import UserError
 from eventspace._base.types import Floats
-from eventspace.data.column import as_column
 from eventspace.data.frames import DataFrame
+from eventspace.data.ids import number
 
 ROUNDING = 1e-9  # by which a probability may be beyond 0 or 1
 
@@ -38,6 +38,18 @@ def brier_score(truth: Any, prediction: Any, weight: Any = None) -> float:
     """The (weighted) mean squared error of probabilities; the truth is 0 or 1, or a chance."""
     truth, prediction = _probabilities(truth=truth, prediction=prediction)
     return rmse(truth, prediction, weight) ** 2
+
+
+def log_loss(truth: Any, prediction: Any, weight: Any = None) -> float:
+    """The (weighted) mean of -log of the probability of what came true.
+
+    The truth is 0 or 1, or a chance. A prediction of exactly 0 or 1 counts as one that is nearly
+    so, by the rounding of a float: if it is wrong it costs 36.
+    """
+    truth, prediction = _probabilities(truth=truth, prediction=prediction)
+    tiny = np.finfo(np.float64).eps
+    p = np.clip(prediction, tiny, 1 - tiny)
+    return float(np.average(-truth * np.log(p) - (1 - truth) * np.log(1 - p), weights=weight))
 
 
 def reliability_curve(
@@ -132,9 +144,7 @@ def _ranked(
 ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
     """The truth, the users numbered, and the rank of each prediction among its user's, from 0."""
     check_whole("n", n, 1)
-    import pandas as pd
-
-    who = pd.factorize(as_column(users))[0].astype(np.int64)
+    who = number(users, "user")[1].astype(np.int64)
     truth, prediction, _ = _columns(truth=truth, prediction=prediction, users=who)
     return truth, who, _ranks(who, prediction)
 

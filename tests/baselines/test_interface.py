@@ -19,6 +19,7 @@ from eventspace.baselines import (
     BinaryFactorization,
     HypercubeModel,
     ItemKMeans,
+    PopularityModel,
 )
 from eventspace.baselines.base import Alternating
 from eventspace.fitting.half_steps import FreeIndicators
@@ -29,6 +30,7 @@ EVERY = [
     BinaryFactorization(3, n_jobs=1),
     HypercubeModel(3, n_iter=3, n_jobs=1, random_state=0),
     ItemKMeans(3, n_iter=3, n_jobs=1, random_state=0),
+    PopularityModel(),
 ]
 every = pytest.mark.parametrize("baseline", EVERY, ids=lambda kind: type(kind).__name__)
 ALTERNATING = [kind for kind in EVERY if isinstance(kind, Alternating)]
@@ -116,7 +118,7 @@ def test_the_same_users_taken_as_new_have_the_same_predictions(ratings, baseline
     np.testing.assert_allclose(again[seen], model.predict()[seen], atol=2e-3)
 
 
-@pytest.mark.parametrize("baseline", EVERY[2:], ids=lambda kind: type(kind).__name__)
+@alternating
 def test_weights_count_as_repeated_entries(baseline) -> None:
     """A user of weight two and two users who say the same are one thing to the items."""
     rng = np.random.default_rng(3)

@@ -10,14 +10,16 @@ if TYPE_CHECKING:
     from eventspace.baselines.clusters import ItemKMeans
     from eventspace.baselines.factorization import BinaryFactorization
     from eventspace.baselines.hypercube import HypercubeModel
+    from eventspace.baselines.popularity import PopularityModel
 
-__all__ = ["BiasModel", "BinaryFactorization", "HypercubeModel", "ItemKMeans"]
+__all__ = ["BiasModel", "BinaryFactorization", "HypercubeModel", "ItemKMeans", "PopularityModel"]
 
 _ROOMS = {
     "BiasModel": "bias",
     "BinaryFactorization": "factorization",
     "HypercubeModel": "hypercube",
     "ItemKMeans": "clusters",
+    "PopularityModel": "popularity",
 }
 
 

@@ -49,14 +49,17 @@ class BiasModel(Holder):
         weight = by_user.weight if observations.weighted else None
         self.mean_ = float(np.average(by_user.value.astype(np.float64), weights=weight))
         self.item_bias_ = self._biases(by_item, np.zeros(observations.n_users))
-        self.user_bias_ = self._biases(by_user, self.item_bias_)
-        self.fitted_ = Biases(self, observations)
+        self.user_bias_ = self._user_biases(by_user)
+        self.fitted_ = self._predictor(self, observations)
         u, i, p = observations.coo()
         self.error_ = float(
             np.average(np.square(self.fitted_.predict_positions(u, i) - p), weights=weight)
             * observations.total_weight
         )
         return self
+
+    def _user_biases(self, by_user: Entries) -> Floats:
+        return self._biases(by_user, self.item_bias_)
 
     def _biases(self, entries: Entries, others: Floats) -> Floats:
         """The damped mean of p - mean - (the bias of the other side) in each row."""
@@ -74,7 +77,11 @@ class BiasModel(Holder):
 
     def _solve(self, by_user: Entries) -> Floats:
         """The rows of new users."""
-        return self._rows(self._biases(by_user, self.item_bias_))
+        return self._rows(self._user_biases(by_user))
+
+    @property
+    def _predictor(self) -> type[Biases]:
+        return Biases
 
 
 class Biases(Factors):

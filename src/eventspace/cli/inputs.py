@@ -12,11 +12,21 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from eventspace._base.errors import UserError
+from eventspace._base.types import Positions
 from eventspace.data.frames import COLUMNS
 from eventspace.data.ids import Ids, distinct_of
 from eventspace.data.observations import Observations
-from eventspace.data.readers.roles import ColumnsError, position, role, shown_names, with_role
+from eventspace.data.readers.roles import (
+    ColumnsError,
+    assign,
+    long_roles,
+    position,
+    role,
+    shown_names,
+    with_role,
+)
 from eventspace.data.readers.tables import Table, read_table
+from eventspace.data.times import entry_times
 from eventspace.fitted import FittedModel, load
 from eventspace.logic.expressions import event_of
 
@@ -34,6 +44,11 @@ class Columns(NamedTuple):
     successes: str | None
     trials: str | None
 
+    @property
+    def named(self) -> dict[str, Any]:
+        """Those that are not to be found."""
+        return {role: name for role, name in self._asdict().items() if name is not None}
+
 
 def source(path: Path) -> Path | BinaryIO:
     """The file, or the standard input for -."""
@@ -48,9 +63,7 @@ def observations(
     path: Path, columns: Columns, wide: bool, scale: str, duplicates: Any
 ) -> Observations:
     """The observations in a table, with the columns that are named."""
-    named: dict[str, Any] = {
-        role: name for role, name in columns._asdict().items() if name is not None
-    }
+    named = columns.named
     options = {"scale": _scale(scale), "duplicates": duplicates}
     if wide:
         others = [f"--{role}" for role in named if role != "user"]
@@ -60,6 +73,19 @@ def observations(
     if named:
         return Observations.from_long(source(path), **named, **options)
     return Observations.of(source(path), **options)
+
+
+def times(
+    path: Path, columns: Columns, wide: bool, time: str | None, seen: Observations
+) -> Positions:
+    """When the entries were made that were seen in a table, as ranks."""
+    if str(path) == "-":
+        raise UserError("--by time reads the table twice: name a file, not the standard input.")
+    table = read_table(path, (columns.user, columns.item))
+    roles = assign(table, columns.named) if columns.named else long_roles(table)
+    if wide or roles is None:
+        raise UserError(f"{path}: --by time needs a column of times, and this is a wide table.")
+    return entry_times(seen, table, roles, time)
 
 
 def _scale(text: str) -> Any:

@@ -103,7 +103,7 @@ def fit(
         "n_chains": chains,
         "n_models": models,
     }
-    model = _made(kind, parameters, random_state=seed, n_jobs=threads)
+    model = made(kind, parameters, random_state=seed, n_jobs=threads)
     attributes = {
         name: path
         for name, path in (
@@ -127,7 +127,7 @@ def fit(
         raise typer.Exit(interrupts.exit_code())
 
 
-def _made(kind: Kind, parameters: dict[str, Any], **others: Any) -> Any:
+def made(kind: Kind, parameters: dict[str, Any], **others: Any) -> Any:
     """An estimator of a kind with the parameters that are given; those of another are refused."""
     import eventspace
 

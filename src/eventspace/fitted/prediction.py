@@ -141,11 +141,15 @@ class Predictor(ABC):
         if not seen:
             candidate[known.by_user.index[known.by_user.ptr[u] : known.by_user.ptr[u + 1]]] = False
         items = np.flatnonzero(candidate)
-        best = items[np.lexsort((-evidence[items], -p[items]))[:n]]
+        best = items[np.lexsort((-evidence[items], -self.appeal(p)[items]))[:n]]
         column = "probability" if unit == "probability" else "value"
         values = known.from_unit(p[best]) if unit == "original" else p[best]
         ids = [known.item_ids[i] for i in best]
         return data_frame({"item": ids, column: values, "ratings": evidence[best]}, known.library)
+
+    def appeal(self, p: Floats) -> Floats:
+        """What :meth:`recommend` ranks the items by, the greatest first: their chances."""
+        return p
 
     def score(self, X: Any, y: Any = None) -> float:
         """R^2 of the predictions over the observed entries of ``X``, weighted by their weights.
