@@ -13,6 +13,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib import pyplot as plt
+from scipy.stats import beta
 
 from benchmarks.held_out_split import SPLITS, TABLES
 from benchmarks.held_out_users import BY_AGREEMENT, CONFIDENCES, LENGTHS, OURS
@@ -132,16 +133,17 @@ def significance_rows(figures: Figures) -> list[dict[str, str]]:
     rows = []
     for name in TABLES:
         for one in figures[name]["significance"]:
-            low, high = one.get("interval", (np.nan, np.nan))
+            none, judged = one["no gain found"], one["judged"]
+            low, high = (beta.ppf(x, none + 0.5, judged - none + 0.5) for x in (0.025, 0.975))
             rows.append(
                 {
                     "table": name,
                     "first": f"{one['first']:,}, by {one['sort']}",
                     "rules, all splits": f"{one['rules']:,}",
                     "q < 0.05": str(one["let through"]),
-                    "judged by others": str(one["judged"]),
-                    "no gain found": f"{one['no gain found']}",
-                    "in percent": f"{100 * one['no gain found'] / max(one['judged'], 1):.1f} "
+                    "judged by others": str(judged),
+                    "no gain found": f"{none}",
+                    "in percent": f"{100 * none / max(judged, 1):.1f} "
                     f"[{100 * low:.1f}, {100 * high:.1f}]",
                     "significant losses (p < 0.05)": str(one["significant losses"]),
                 }
@@ -305,8 +307,9 @@ by promised confidence.
 Here a third of the users teach, a third test the first rules (`q_value` below 0.05), and a third
 judge those that pass: a rule is judged if at least five of them like the first film. A gain that
 is not found may be chance, for the judges are few. So the last column counts the losses that are
-significant by themselves. Benjamini and Yekutieli's correction is strict: it holds for tests that
-depend on each other in any way, and lets few rules through where few users test.
+significant by themselves. The interval is Jeffreys', as if rules were independent. Benjamini and
+Yekutieli's correction is strict: it holds for tests that depend on each other in any way, and lets
+few rules through where few users test.
 
 {table(significance_rows(figures))}
 

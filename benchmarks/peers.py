@@ -100,8 +100,8 @@ def lenskit_biased_mf(users: Array, items: Array, values: Array, rank: int) -> F
         m = BiasedMFScorer(features=rank)
         m.train(data, TrainingOptions(rng=0))
         return Factors(data.users.ids(), data.items.ids(), m.bias.global_bias,
-                       m.bias.user_biases, m.bias.item_biases,
-                       m.user_embeddings, m.item_embeddings)  # fmt: skip
+                       np.asarray(m.bias.user_biases), np.asarray(m.bias.item_biases),
+                       np.asarray(m.user_embeddings), m.item_embeddings)  # fmt: skip
 
     return fit
 
