@@ -85,8 +85,9 @@ class TableTarget:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             table = read_arrow(self.path).table
-        readings = ([row for row in _records(text, comma) if row] for comma in "\t,;|")
-        found = next(rows for rows in readings if len(rows[0]) == table.num_columns)
+        n = table.num_columns
+        sep = max(tables.SEPARATORS, key=lambda sep: sum(len(r) == n for r in _records(text, sep)))
+        found = [row for row in _records(text, sep) if row]
         names = found[0]
         first = 1 if names == table.column_names else 0
         n_rows = len(found) - first
@@ -98,8 +99,10 @@ class TableTarget:
                 demand(len(ids) == len(spelt), f"{len(ids)} {name}s are read of {len(spelt)}")
 
 
-def _records(text: str, delimiter: str) -> Any:
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+def _records(text: str, sep: str) -> Any:
+    if len(sep) > 1:  # csv has separators of one letter
+        text, sep = text.replace(sep, "\x1f"), "\x1f"
+    return csv.reader(io.StringIO(text, newline=""), delimiter=sep)
 
 
 def demand_sound(observed: Observations) -> None:
