@@ -131,7 +131,7 @@ Sep = Annotated[
     str | None,
     typer.Option(
         metavar="TEXT",
-        help="What separates fields, such as ; or :: or \\\\t; ' ' for any number of blanks.",
+        help="What separates fields, such as ; or :: or \\t; ' ' for any number of blanks.",
         rich_help_panel=TEXT,
     ),
 ]

@@ -90,6 +90,11 @@ class Observations:
         - Observations: the same, unless they have to be aligned or rescaled;
         - a data set of ``eventspace.datasets``: its table, on its scale.
 
+        Text files are read as they are, if that is safe: with commas, semicolons, tabs, bars or
+        ``::``, with decimal commas and marks of thousands, in UTF-8 or UTF-16, with or without a
+        line of names. Values may be yes/no, y/n, true/false, ja/nein or oui/non. What may be meant
+        otherwise is refused, with the option that settles it.
+
         In a text file, ids are integers if each is spelt as Python spells it. Otherwise they are
         text: ``1.1`` and ``1.10`` are two ids, and so are ``7`` and ``007``. An unclosed quote, or
         a row with another number of fields than the first, is refused with its line.

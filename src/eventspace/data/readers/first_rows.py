@@ -104,7 +104,9 @@ def recognised_sep(text: Text) -> str:
             break
         n = 4 * data.size
     even = [sep for sep in _USUAL if counts[sep][0] > 1 and len(set(counts[sep])) == 1]
-    if any(_decimal_commas(data, final, sep) for sep in even):
+    # one comma and one other mark in each row may be either way round
+    others = [sep for sep in even if not counts[sep][0] == counts[","][0] == 2]
+    if any(_decimal_commas(data, final, sep) for sep in others):
         del counts[","]
         even = [sep for sep in even if sep != ","]
     best = max(counts, key=lambda sep: (counts[sep][0], sep in even))

@@ -88,21 +88,28 @@ def read_header(text: Text, options: TextOptions, asked: Asked) -> tuple[Text, H
     else:
         text.skip(found.size)
         names = found.fields
-    refuse_twice(names, text.name)
+    refuse_twice(names, text.name, in_text=True)
     return text, Header(delimiter, decimal, names, found.size)
 
 
 def _empty(text: Text) -> UserError:
-    return UserError(f"{text.name!r} is empty: its first line should name the columns.")
+    what = "begins with an empty line" if text.head(1)[0].size else "is empty"
+    return UserError(f"{text.name!r} {what}: its first line should name the columns.")
 
 
-def refuse_twice(names: list[str], name: str) -> None:
+def refuse_twice(names: list[str], name: str, *, in_text: bool = False) -> None:
     """Refuse a table, of the file ``name``, with two columns of one name."""
     twice = next((column for column, times in Counter(names).items() if times > 1), None)
-    if twice is not None:
-        raise UserError(
-            f"{name!r} has more than one column named {shown(twice)}: does it lack a line of names?"
-        )
+    if twice is None:
+        return
+    what = f"{name!r} has more than one column named {shown(twice)}"
+    if not in_text:
+        raise UserError(f"{what}.")
+    raise UserError(
+        f"{what}. If its first line is a row:",
+        remedy="Observations.of(path, header=False).",
+        shell="--no-header.",
+    )
 
 
 def _names(found: FirstRows, decimal: Decimal | None, name: str | None) -> list[str]:
@@ -152,7 +159,7 @@ def _is_row(found: FirstRows, decimal: Decimal | None, asked: Asked, name: str) 
         return False
     if alike and no_names and not names and not named:
         return True
-    refuse_twice(first, name)
+    refuse_twice(first, name, in_text=True)
     raise UserError(
         f"The first line of {name!r} may be a row or the names of the columns:",
         remedy="say which with Observations.of(path, header=False), or True, or pass a DataFrame.",

@@ -19,6 +19,7 @@ DECIMALS: tuple[Decimal, ...] = (".", ",")
 _SPACES = ("'", "\u2019", " ", "\u00a0", "\u202f")  # marks of thousands and of nothing else
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?")
 _BLANKS = " \t"
+_FEW = 100  # texts by which a column is judged at first
 
 
 @cache
@@ -85,12 +86,16 @@ def in_plain_words(texts: Any, decimal: Decimal | None) -> Any | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    missing = pa.array(sorted(_missing()))
+    # most columns of text are neither, which their first texts say
+    some = (text for text in texts.slice(0, _FEW).to_pylist() if text is not None)
+    first = next((kind(text, decimal) for text in some if not is_missing(text)), None)
+    if first in ("text", "time"):
+        return None
     texts = pc.utf8_trim(texts, _BLANKS)
-    texts = pc.if_else(pc.is_in(texts, missing), None, texts)
-    present = texts.drop_null()
-    # most columns of text are neither, which their first text says
-    first = kind(present[0].as_py(), decimal) if len(present) else "text"
+    texts = pc.if_else(pc.is_in(texts, pa.array(sorted(_missing()))), None, texts)
+    if first is None:
+        present = texts.drop_null()
+        first = kind(present[0].as_py(), decimal) if len(present) else "text"
     if first == "number":
         return _numbers(texts, decimal)
     if first in ("text", "time"):
