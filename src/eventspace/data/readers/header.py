@@ -76,8 +76,9 @@ def read_header(text: Text, options: TextOptions, asked: Asked) -> tuple[Text, H
     if not any(field.strip() for field in found.fields):
         raise _empty(text)
     if len(found.fields) == 1:
-        reason = f"separates nothing in the first line of {text.name!r}: {shown(found.fields[0])}."
-        raise UserError(reason, parameter="sep", value=sep)
+        line = shown(found.fields[0])
+        reason = f"{sep!r} separates nothing in the first line of {text.name!r}: {line}."
+        raise UserError(reason, parameter="sep")
     decimal = options.decimal or recognised_decimal(found, options.header is False)
     if options.header is None:
         is_row = _is_row(found, decimal, asked, text.name)
