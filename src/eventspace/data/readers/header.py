@@ -140,11 +140,14 @@ def _is_row(found: FirstRows, decimal: Decimal | None, asked: Asked, name: str) 
         known = [_is_known(field, ids) for field, ids in zip(first, asked.ids, strict=False)]
         if all(known):
             return True
-        if named:
+        if named and not any(known):
             return False
         numbers = zip(kinds, below, asked.ids, strict=False)
-        if any(known) or any(k == "number" and b in (k, None) for k, b, _ in numbers):
-            return True  # ids have a column of some name, but not of a number
+        # ids have a column of some name, but not of a number
+        if not named and (
+            any(known) or any(k == "number" and b in (k, None) for k, b, _ in numbers)
+        ):
+            return True
     if len(first) in (3, 4) and set(kinds) == {"number"}:
         return True
     if len(first) == 3 and (kinds[2] == "number" or kinds[2] == below[2] not in ("text", None)):
