@@ -258,7 +258,7 @@ def test_another_encoding_is_refused_with_how_it_would_read() -> None:
         ({"sep": ""}, "sep='' separates no fields"),
         ({"sep": '"'}, "separates no fields"),
         ({"sep": "a" * 9}, "separates no fields: it is at most 8 letters"),
-        ({"sep": ";"}, "sep=';' separates nothing in the first line of .*: 'user,item,value'"),
+        ({"sep": ";"}, "sep ';' separates nothing in the first line of .*: 'user,item,value'"),
         ({"decimal": ";"}, "decimal=';' is no decimal mark"),
         ({"encoding": "klingon"}, "encoding='klingon' is no encoding of text"),
         ({"encoding": "hex"}, "encoding='hex' is no encoding of text"),

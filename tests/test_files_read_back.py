@@ -144,6 +144,8 @@ def test_pairs_of_which_nobody_knows(model, tmp_path, capsys) -> None:
     assert "may be a row or the names of the columns: say --no-header or --header." in done.err
     assert len(in_process([*arguments, "--no-header"], capsys).out.splitlines()) == 3
     assert len(in_process([*arguments, "--header"], capsys).out.splitlines()) == 2
+    written(tmp_path / "pairs.csv", "u4,Film\nu5,Film 1\n")  # a known user, but a word for items
+    assert "may be a row" in in_process(arguments, capsys, code=2).err
     path = written(tmp_path / "pairs.csv", "user,item\nu5,Film 1\n\nu5,\n")
     done = in_process(arguments, capsys, code=2)
     assert "The item id of line 4 is missing" in done.err

@@ -76,8 +76,9 @@ def read_header(text: Text, options: TextOptions, asked: Asked) -> tuple[Text, H
     if not any(field.strip() for field in found.fields):
         raise _empty(text)
     if len(found.fields) == 1:
-        reason = f"separates nothing in the first line of {text.name!r}: {shown(found.fields[0])}."
-        raise UserError(reason, parameter="sep", value=sep)
+        line = shown(found.fields[0])
+        reason = f"{sep!r} separates nothing in the first line of {text.name!r}: {line}."
+        raise UserError(reason, parameter="sep")
     decimal = options.decimal or recognised_decimal(found, options.header is False)
     if options.header is None:
         is_row = _is_row(found, decimal, asked, text.name)
@@ -139,11 +140,14 @@ def _is_row(found: FirstRows, decimal: Decimal | None, asked: Asked, name: str) 
         known = [_is_known(field, ids) for field, ids in zip(first, asked.ids, strict=False)]
         if all(known):
             return True
-        if named:
+        if named and not any(known):
             return False
         numbers = zip(kinds, below, asked.ids, strict=False)
-        if any(known) or any(k == "number" and b in (k, None) for k, b, _ in numbers):
-            return True  # ids have a column of some name, but not of a number
+        # ids have a column of some name, but not of a number
+        if not named and (
+            any(known) or any(k == "number" and b in (k, None) for k, b, _ in numbers)
+        ):
+            return True
     if len(first) in (3, 4) and set(kinds) == {"number"}:
         return True
     if len(first) == 3 and (kinds[2] == "number" or kinds[2] == below[2] not in ("text", None)):
