@@ -20,6 +20,7 @@ from eventspace.data.readers.text_options import Decimal
 HEAD = 1 << 18  # bytes that hold the first rows of nearly every table
 _FAR = 1 << 22  # bytes within which the second row should begin
 _ROWS = 100
+_BLOCK = 1 << 12  # bytes looked at at a time
 _CELLS = 20_000
 _CERTAIN = ("\t", "::")  # hardly ever part of a text
 _USUAL = ("\t", ",", ";", "|", "::")
@@ -72,10 +73,20 @@ def _rows(data: Bytes, final: bool, delimiter: str, n_fields: int) -> list[tuple
         row = Row(*row_from(data, start, data.size, ord(delimiter), final))
         if row.end < 0 or row.amiss:
             break
-        if not found or data[start] not in b"\r\n":
-            found.append((start, data[start : row.end].tobytes()))
-        start = row.end
+        found.append((start, data[start : row.end].tobytes()))
+        start = _after_blanks(data, row.end)
     return found
+
+
+def _after_blanks(data: Bytes, start: int) -> int:
+    """Where the next row begins that is not blank."""
+    while start < data.size:
+        block = data[start : start + _BLOCK]
+        other = np.flatnonzero((block != ord("\n")) & (block != ord("\r")))
+        if other.size:
+            return start + int(other[0])
+        start += block.size
+    return start
 
 
 def _fields(text: Text, row: bytes, line: int, delimiter: str) -> list[str] | None:
@@ -145,12 +156,10 @@ def _counts(data: Bytes, final: bool, sep: str) -> list[int]:
     start, counts = 0, [1]
     while start < data.size and len(counts) <= _ROWS:
         row = Row(*row_from(data, start, data.size, ord(delimiter), final))
-        blank = len(counts) > 1 and data[start] in b"\r\n"
-        if not blank:
-            counts.append(0 if row.amiss or (final and row.end < 0) else row.fields)
+        counts.append(0 if row.amiss or (final and row.end < 0) else row.fields)
         if row.end < 0:
             break
-        start = row.end
+        start = _after_blanks(data, row.end)
     cut = not final and len(counts) > 2
     return counts[1 : len(counts) - cut] or [1]
 
