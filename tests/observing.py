@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import warnings
 from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
@@ -71,3 +73,18 @@ def wide_frame() -> pd.DataFrame:
 def altered(model: FittedModel, **parts: Any) -> FittedModel:
     """A fitted model with other parts than it was fitted to."""
     return type(model)(replace(model.record, **parts), model.settings)
+
+
+def entries(source: Any, **options: Any) -> list[tuple[Any, Any, float]]:
+    """What is observed in a file or a text, in the unit of the table."""
+    if isinstance(source, (str, bytes)):
+        source = io.BytesIO(source.encode() if isinstance(source, str) else source)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the first line")
+        seen = Observations.of(source, **options)
+    users, items, p = seen.coo()
+    values = seen.from_unit(p).round(5).tolist()
+    return [
+        (seen.user_ids[u], seen.item_ids[i], v)
+        for u, i, v in zip(users.tolist(), items.tolist(), values, strict=True)
+    ]

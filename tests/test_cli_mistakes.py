@@ -17,7 +17,7 @@ from tests.observing import altered
 LONG = "user,item,value\nbob,Heat,3\nann,Alien,{}\nbob,Up,1\nann,Heat,4\n"
 WEIGHTED = "user,item,value,weight\nbob,Heat,3,1\nann,Alien,5,{}\nbob,Up,1,1\n"
 COUNTS = "user,item,successes,trials\nbob,Heat,1,2\nann,Alien,{},{}\n"
-WHERE = "(row 1, user 'ann', item 'Alien')"
+WHERE = "(line 3, user 'ann', item 'Alien')"
 
 
 @pytest.fixture(scope="module")
@@ -56,19 +56,23 @@ TABLES = [
     (LONG.format(-2), "--scale max", f"value -2 {WHERE} is outside the scale; allowed with"),
     (LONG.format("inf"), "", f"value inf {WHERE} is infinite; allowed are finite numbers"),
     (LONG.format("good"), "", f"value 'good' {WHERE} is text; allowed are finite numbers"),
-    (LONG.format('"4,5"'), "", f"value '4,5' {WHERE} is text (with a point it is a number: 4.5)"),
+    (LONG.format('"4,5"').replace("3", "3.5"), "", f"value '4,5' {WHERE} is text (4.5 with "
+     "--decimal ,)"),
+    (LONG.format('"1,234"'), "", f"value '1,234' {WHERE} is text (1234 with --decimal ., 1.234 "
+     "with --decimal ,)"),
     (WEIGHTED.format(-1), "", f"weight -1.0 {WHERE} is negative; allowed are finite numbers from"),
     (WEIGHTED.format("inf"), "", f"weight inf {WHERE} is infinite"),
     (WEIGHTED.format(""), "", f"weight nan {WHERE} is missing"),
     (WEIGHTED.format("x"), "", f"weight 'x' {WHERE} is text"),
     (COUNTS.format(5, 4), "", f"successes 5 {WHERE} are not between 0 and the trials, 4"),
     (COUNTS.format(0, -1), "", f"trials -1.0 {WHERE} is negative"),
-    ("user,item,value\nann,Up,1\n,Heat,2\n", "", "The user id of row 1 is missing"),
-    ("user,item,value\nann,Up,1\nbob,,2\n", "", "The item id of row 1 is missing"),
+    ("user,item,value\nann,Up,1\n,Heat,2\n", "", "The user id of line 3 is missing"),
+    ("user,item,value\nann,Up,1\nbob,,2\n", "", "The item id of line 3 is missing"),
     ("user,item,value\n", "", "Nothing is observed: there is no row with a value"),
     ("user,item,value,weight\nann,Up,1,0\n", "", "Nothing is observed"),
     ("", "", "is empty: its first line should name the columns"),
-    ("user item value\nann Up 1\n", "", "is not separated by commas, tabs or semicolons"),
+    ("user item value\nann Up 1\n", "", "is not separated by tabs, commas, semicolons, bars or "
+     "double colons. A table has two columns or more; name what is between them: --sep ' ', say"),
     ("user,item,value\nann,Up\n", "", "line 2 has 2 fields and the first line 3: 'ann,Up'"),
     ('{"user": 1}\n', "", "is JSON: a table is a CSV, TSV or Parquet file"),
     ("user,item,item,value\nann,Up,Heat,1\n", "", "has more than one column named 'item'"),
@@ -79,7 +83,7 @@ TABLES = [
      "x items) say --wide"),
     ("user,item,value,successes\nann,Up,1,1\n", "", "give --value and perhaps --weight, or else "
      "--successes and --trials"),
-    ("ann,Up,3,1\nbob,Up,2,1\n", "", "may be a row or the names of the columns: begin it with"),
+    ("ann,Up,3,1\nbob,Up,2,1\n", "", "may be a row or the names of the columns: say "),
     ("1,0,1\n0,1,1\n", "", "'column 1', 'column 2', 'column 3'"),
     ("user,item,value\nann,Up,1\nann,Up,2\n", "", "User 'ann' has item 'Up' 2 times; 1 pairs in "
      "all occur more than once. --duplicates mean, or last, accepts them"),

@@ -282,10 +282,14 @@ def test_if_all_values_are_equal_every_entry_is_a_like() -> None:
     assert found["ndcg@10"][0] > 0.5
 
 
-def test_nobody_likes_anything(ratings) -> None:
-    found = evaluate(ratings, {"means": ItemMeans()}, like=9)
+def test_nobody_likes_what_is_held_out() -> None:
+    rows = [(f"u{u}", f"i{i}", 1.0) for u in range(6) for i in range(6)]
+    only = ("v", "i0", 5.0)  # the only rating of its user is never held out
+    frame = pd.DataFrame([*rows, only], columns=["user", "item", "rating"])
+    found = evaluate(frame, {"means": ItemMeans()}, like=5, random_state=0)
     assert found[["ndcg@10", "recall@10"]].isna().all(axis=None)
-    assert found["log_loss"][0] < 0.1
+    with pytest.raises(ValueError, match="like=9 makes nothing a like: values run from 1 to 5"):
+        evaluate(frame, {"means": ItemMeans()}, like=9)
 
 
 class Broken(ItemMeans):

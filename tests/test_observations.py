@@ -165,13 +165,13 @@ def test_files_without_names_or_users(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match=r"first line of .* is taken for a row: user, item, value"):
         observed = Observations.of(path)
     assert probabilities(observed) == pytest.approx({("ann", "Alien"): 0.5, ("bob", "Heat"): 0.7})
-    path.write_text("ann,Alien,0.5,7\nbob,Heat,0.7,8\n")
-    with pytest.raises(ValueError, match=r"first line .* may be a row or the names"):
+    path.write_text("ann,Alien,5,7\nbob,Heat,7,8\n")
+    with pytest.raises(ValueError, match=r"first line .* may be a row or the names.*header=False"):
         Observations.of(path)
     path.write_text(",A,B,C,D,E\nann,1,,0,1,0\nNA,,1,0,,1\n")  # NA is somebody's name
     assert list(Observations.of(path).user_ids) == ["ann", "NA"]
     path.write_text("user,item,value\nann,Alien,0.5\n,Heat,0.7\n")
-    with pytest.raises(ValueError, match="user id of row 1 is missing"):
+    with pytest.raises(ValueError, match="user id of line 3 is missing"):
         Observations.of(path)
 
 
@@ -210,11 +210,10 @@ def test_files_in_another_encoding(tmp_path: Path) -> None:
     for text, encoding in (
         ("user,item,value\nann,Amélie,1\nbob,Up,0\n", "latin-1"),
         ("user,item,évaluation\nann,Up,1\nbob,Up,0\n", "latin-1"),
-        ("user,item,value\nann,Up,1\nbob,Up,0\n", "utf-16"),
         ("user,item,value\nann,Up,1\nbob,Up,0\n", "utf-16-le"),
     ):
         path.write_text(text, encoding)
-        with pytest.raises(ValueError, match=r"ids\.csv' is not text in UTF-8: a table is"):
+        with pytest.raises(ValueError, match=r"ids\.csv' is not text in UTF-8: see line [12]\."):
             Observations.of(path)
 
 
@@ -235,7 +234,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         Observations.of(tmp_path / "nowhere.csv")
     path = tmp_path / "a.csv"
     path.write_text("nothing")
-    with pytest.raises(ValueError, match="not separated by commas"):
+    with pytest.raises(ValueError, match="not separated by tabs, commas"):
         Observations.of(path)
     path.write_text("user,item,value\n1,2\n")
     with pytest.raises(ValueError, match=r"a\.csv' cannot be read as a table: "):

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from eventspace import Observations
 from eventspace._base.errors import UserError
-from eventspace.data.readers import chunks, header
+from eventspace.data.readers import chunks, first_rows
 from eventspace.data.readers.files import read_arrow
 from eventspace.data.readers.tables import read_table
 from tests.command import COMMAND, piped
@@ -38,7 +38,7 @@ def small_chunks(monkeypatch) -> None:
 
 def cut(monkeypatch: Any, size: int) -> None:
     monkeypatch.setattr(chunks, "CHUNK", size)
-    monkeypatch.setattr(header, "_HEAD", size)
+    monkeypatch.setattr(first_rows, "HEAD", size)
 
 
 def fields(source: Any) -> list[list[Any]]:
@@ -371,7 +371,7 @@ def test_whatever_is_wrong_with_a_file_is_said_of_it(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     for text, message in (
         ("user,item,value\na,x,good\n", "value 'good'"),
-        ("user,item,value\n,x,1\n", "The user id of row 0 is missing"),
+        ("user,item,value\n,x,1\n", "The user id of line 2 is missing"),
         ("user,item,value\n", "Nothing is observed"),
         ("user,item,value\na,x,1\na,x,2\n", "User 'a' has item 'x' 2 times"),
         ("user,item,value\na,x,1,2\n", "line 2 has 4 fields"),

@@ -98,7 +98,7 @@ def test_texts_that_hardly_repeat_are_held_as_they_are() -> None:
     found = column.column()
     assert pa.types.is_string(found.type)
     assert found.to_pylist() == [*first, *many, None, " 7"]
-    values = values_of(found).to_pylist()
+    values = values_of(found, None).to_pylist()
     assert values == [float(text) if text else None for text in [*first, *many, "", "7"]]
     blanks = SpeltColumn()
     blanks.add(pa.chunked_array([[f" {k}" for k in range(100_000)]]))
@@ -228,7 +228,9 @@ def test_a_pair_needs_both_ids(tmp_path: Path) -> None:
     path.write_text("user,item\na,x\n,x\n")
     for pairs in (path, (["a", None], ["x", "x"]), (np.array(["a", np.nan], object), ["x", "x"])):
         for unknown in ("error", "population"):
-            with pytest.raises(ValueError, match="The user id of row 1 is missing; every pair"):
+            place = "line 3" if pairs is path else "row 1"
+            message = f"The user id of {place} is missing; every pair"
+            with pytest.raises(ValueError, match=message):
                 model.predict(pairs, unknown=unknown)
     with pytest.raises(ValueError, match="The item id of row 0 is missing"):
         model.predict((["a"], [None]))

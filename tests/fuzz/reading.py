@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -29,6 +30,12 @@ from tests.fuzz.judge import (
 )
 
 FITTED = 16  # one in this many is also fitted
+_ENCODINGS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _MAGICS = (b"PAR1", b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
 
 
@@ -72,13 +79,15 @@ class TableTarget:
         """As many rows, and as many ids, as Python's own reader finds in text."""
         if content.startswith(_MAGICS):
             return
-        text = content.decode("utf-8-sig")
+        marks = (mark for mark in _ENCODINGS if content.startswith(mark))
+        text = content.decode(_ENCODINGS.get(next(marks, b""), "utf-8-sig"))
         csv.field_size_limit(1 << 30)
-        comma = max("\t,;", key=lambda d: len(next(_records(text, d))))
-        found = [row for row in _records(text, comma) if row]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            table, _ = read_arrow(self.path)
+            table = read_arrow(self.path).table
+        n = table.num_columns
+        sep = max(tables.SEPARATORS, key=lambda sep: sum(len(r) == n for r in _records(text, sep)))
+        found = [row for row in _records(text, sep) if row]
         names = found[0]
         first = 1 if names == table.column_names else 0
         n_rows = len(found) - first
@@ -90,8 +99,10 @@ class TableTarget:
                 demand(len(ids) == len(spelt), f"{len(ids)} {name}s are read of {len(spelt)}")
 
 
-def _records(text: str, delimiter: str) -> Any:
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+def _records(text: str, sep: str) -> Any:
+    if len(sep) > 1:  # csv has separators of one letter
+        text, sep = text.replace(sep, "\x1f"), "\x1f"
+    return csv.reader(io.StringIO(text, newline=""), delimiter=sep)
 
 
 def demand_sound(observed: Observations) -> None:

@@ -39,6 +39,7 @@ NAMES = (
     "movie_id", "", " ", "User", "1", "0.5", '"user"', '"us""er"', "user\0", "ü", "x" * 300,
     "column 1", "index", "nan",
 )  # fmt: skip
+SEPARATORS = (",", "\t", ";", "|", "::")
 ENCODINGS = ("utf-16", "utf-16-le", "utf-32", "utf-8-sig", "latin-1", "utf-7", "cp500")
 
 
@@ -68,6 +69,17 @@ def texts() -> dict[str, str]:
             [("user", "item", "value"), *((f"{u:03}", f"{i:02}", v) for u, i, v in long)]
         ),
         "semicolons": _joined([("user", "item", "value"), *named], ";", "\r\n"),
+        "bars": _joined([("user", "item", "value"), *named], "|"),
+        "double colons": _joined([(u + 10, i + 100, v, 978300760 + u) for u, i, v in long], "::"),
+        "decimal commas": _joined(
+            [("user", "item", "value"), *((u, i, f"{v},5") for u, i, v in named)], ";"
+        ),
+        "thousands": _joined(
+            [("user", "item", "value"), *((u, i, f'"{v},234.5"') for u, i, v in named)]
+        ),
+        "words": _joined(
+            [("user", "item", "value"), *((u, i, ("no", "yes")[v % 2]) for u, i, v in named)]
+        ),
         "tabs": _joined([("user", "item", "rating"), *named], "\t"),
         "weights": _joined([("user", "item", "value", "weight"), *((*r, r[2]) for r in named)]),
         "counts": _joined([("user", "item", "successes", "trials"), *((*r, 9) for r in named)]),
@@ -87,13 +99,18 @@ def large() -> str:
     return "user,item,value\n" + "".join(f"u{k // 40},i{k % 40},{k % 5}\n" for k in range(ROWS))
 
 
+def separator(text: str) -> str:
+    """What seems to separate fields."""
+    return max(SEPARATORS, key=text.count)
+
+
 # What a mutation did to the text of a table, in words.
 Change = Callable[[Random, str], tuple[str, str]]
 
 
 def _field(rng: Random, text: str) -> tuple[str, str]:
     """One field, or a whole column, is something else."""
-    comma = max(",\t;", key=text.count)
+    comma = separator(text)
     lines = text.split("\n")
     k = rng.randrange(len(lines))
     new = rng.choice(FIELDS)
@@ -109,7 +126,7 @@ def _field(rng: Random, text: str) -> tuple[str, str]:
 
 def _count(rng: Random, text: str) -> tuple[str, str]:
     """Fields missing or too many."""
-    comma = max(",\t;", key=text.count)
+    comma = separator(text)
     lines = text.split("\n")
     k = rng.randrange(len(lines))
     if rng.random() < 0.5:
@@ -121,7 +138,7 @@ def _count(rng: Random, text: str) -> tuple[str, str]:
 
 def _names(rng: Random, text: str) -> tuple[str, str]:
     """Another first line, or none."""
-    comma = max(",\t;", key=text.count)
+    comma = separator(text)
     head, _, rest = text.partition("\n")
     names = head.split(comma)
     kind = rng.choice(["one", "one", "all", "none", "doubled", "many", "twice"])
@@ -179,7 +196,7 @@ def _characters(rng: Random, text: str) -> tuple[str, str]:
 
 def _alike(rng: Random, text: str) -> tuple[str, str]:
     """Two ids that are not the same, but would be as numbers or without what surrounds them."""
-    comma = max(",\t;", key=text.count)
+    comma = separator(text)
     lines, column = text.split("\n"), rng.randrange(2)
     pair = rng.choice(ALIKE)
     for new, k in zip(pair, rng.choices(range(len(lines)), k=2), strict=True):

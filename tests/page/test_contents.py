@@ -176,7 +176,7 @@ def test_the_fit_is_that_of_the_model(model, films) -> None:
 
 def test_held_out_data_are_compared_too(model, films) -> None:
     held_out = films.iloc[::7].assign(rating=lambda frame: 6 - frame["rating"])
-    new = pd.DataFrame({"user": ["stranger"], "item": ["Film 03"], "rating": [9.0]})
+    new = pd.DataFrame({"user": ["stranger"], "item": ["Film 03"], "rating": [6.0]})
     fit = of(model, pd.concat([held_out, new]))["fit"]
     part = fit["parts"]["held-out data"]
     assert part["entries"] == len(held_out)  # the new user is not known

@@ -266,7 +266,7 @@ def test_inclusion_is_shown_where_it_is_known(browser, model, tmp_path) -> None:
 def test_the_rules_of_an_item_are_on_its_page(visit, model) -> None:
     page, wanted = visit.go("rules"), rules_of(model)
     sides = wanted[["if_item", "then_item"]]
-    own = wanted[(sides == "Film 05").any(axis=1)].sort_values("gain_low", ascending=False)
+    own = wanted[(sides == "Film 05").any(axis=1)].sort_values("gain", ascending=False)
     assert len(own) > 3
     visit.go(f"item/{number_of(page, 'Film 05')}")
     table = page.locator("table", has_text="Rules of the table with this item")

@@ -84,6 +84,10 @@ def evaluate(
     wide: options.Wide = False,
     scale: options.Scale = "auto",
     duplicates: options.Duplicates = "error",
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
     output: options.Output = "-",
     form: options.Format = None,
     as_json: options.Json = False,
@@ -99,10 +103,11 @@ def evaluate(
     from eventspace.evaluation import evaluate, rivals
 
     columns = inputs.Columns(user, item, value, weight, successes, trials)
-    seen = inputs.observations(table, columns, wide, scale, duplicates)
+    text = inputs.written(sep, decimal, encoding, header)
+    seen = inputs.observations(table, text, columns, wide, scale, duplicates)
     times: Any = time
     if by == "time":
-        times = inputs.times(table, columns, wide, time, seen)
+        times = inputs.times(table, text, columns, wide, time, seen)
     found = evaluate(
         seen,
         {**models, **rivals(seed, threads)},

@@ -26,6 +26,7 @@ from eventspace.data.readers.roles import (
     with_role,
 )
 from eventspace.data.readers.tables import Table, read_table
+from eventspace.data.readers.text_options import TextOptions
 from eventspace.data.times import entry_times
 from eventspace.fitted import FittedModel, load
 from eventspace.logic.expressions import event_of
@@ -50,6 +51,13 @@ class Columns(NamedTuple):
         return {role: name for role, name in self._asdict().items() if name is not None}
 
 
+def written(
+    sep: str | None, decimal: Any, encoding: str | None, header: bool | None
+) -> TextOptions:
+    """How the text files of a command are written, as its options say."""
+    return TextOptions(sep and sep.replace("\\t", "\t"), decimal, encoding, header)
+
+
 def source(path: Path) -> Path | BinaryIO:
     """The file, or the standard input for -."""
     if str(path) != "-":
@@ -60,11 +68,11 @@ def source(path: Path) -> Path | BinaryIO:
 
 
 def observations(
-    path: Path, columns: Columns, wide: bool, scale: str, duplicates: Any
+    path: Path, text: TextOptions, columns: Columns, wide: bool, scale: str, duplicates: Any
 ) -> Observations:
     """The observations in a table, with the columns that are named."""
     named = columns.named
-    options = {"scale": _scale(scale), "duplicates": duplicates}
+    options = {"scale": _scale(scale), "duplicates": duplicates, **dataclasses.asdict(text)}
     if wide:
         others = [f"--{role}" for role in named if role != "user"]
         if others:
@@ -76,12 +84,17 @@ def observations(
 
 
 def times(
-    path: Path, columns: Columns, wide: bool, time: str | None, seen: Observations
+    path: Path,
+    text: TextOptions,
+    columns: Columns,
+    wide: bool,
+    time: str | None,
+    seen: Observations,
 ) -> Positions:
     """When the entries were made that were seen in a table, as ranks."""
     if str(path) == "-":
         raise UserError("--by time reads the table twice: name a file, not the standard input.")
-    table = read_table(path, (columns.user, columns.item))
+    table = read_table(path, (columns.user, columns.item), text)
     roles = assign(table, columns.named) if columns.named else long_roles(table)
     if wide or roles is None:
         raise UserError(f"{path}: --by time needs a column of times, and this is a wide table.")
@@ -119,11 +132,11 @@ class Described(NamedTuple):
         ids = {str(id_): k for k, id_ in enumerate(self.ids)}
         return event_of(self.model.space, expression, ids)
 
-    def evidence(self, path: Path | None) -> Observations | None:
+    def evidence(self, path: Path | None, text: TextOptions) -> Observations | None:
         """The ratings in a table, its ids as the model has them, its items called by titles."""
         if path is None:
             return None
-        seen, known = _evidence(path), self.model.observations
+        seen, known = _evidence(path, text), self.model.observations
         items = like(list(seen.item_ids), self.ids)
         at = self.ids.positions(items).tolist()
         titles = [
@@ -134,11 +147,11 @@ class Described(NamedTuple):
         return dataclasses.replace(seen, user_ids=Ids(users), item_ids=Ids(titles))
 
 
-def _evidence(path: Path) -> Observations:
+def _evidence(path: Path, text: TextOptions) -> Observations:
     """The ratings in a table whose columns have to be named for it."""
     table = source(path)
     try:
-        return Observations.of(table)
+        return Observations.of(table, **dataclasses.asdict(text))
     except ColumnsError as error:
         error.shell = "call the columns of --evidence user, item and value, and no others so."
         raise
@@ -149,20 +162,17 @@ def _unlike(id_: Any, titles: Ids) -> Any:
     return id_ if titles.positions([id_])[0] < 0 else f"{id_} #{id_}"
 
 
-def model(path: Path, titles: Path | None = None) -> FittedModel:
-    """The model in a file, of any kind, its items called by their titles."""
-    return described(path, titles).model
-
-
-def described(path: Path, titles: Path | None, tags: Path | None = None) -> Described:
+def described(
+    path: Path, text: TextOptions, titles: Path | None, tags: Path | None = None
+) -> Described:
     """The model in a file, of any kind, its items called by their titles."""
     known = load(path)
     ids, labels = known.observations.item_ids, None
     ids_shown = ids
     if tags is not None:
-        labels = item_column(tags, ids, TAGS, -1, "tags")
+        labels = item_column(tags, text, ids, TAGS, -1, "tags")
     if titles is not None:
-        names = _titles(item_column(titles, ids, TITLES, 1, "titles"), ids)
+        names = _titles(item_column(titles, text, ids, TITLES, 1, "titles"), ids)
         if labels is not None:
             pairs = zip(ids, names, strict=True)
             labels = {name: labels[id_] for id_, name in pairs if id_ in labels}
@@ -182,13 +192,13 @@ def _titles(named: dict[Any, Any], ids: Ids) -> list[str]:
 
 
 def item_column(
-    path: Path, ids: Ids, names: tuple[str, ...], place: int, what: str
+    path: Path, text: TextOptions, ids: Ids, names: tuple[str, ...], place: int, what: str
 ) -> dict[Any, Any]:
     """What a column of a table says of items, whose ids are in its first one.
 
     It is the column with one of these names, else the one at this place.
     """
-    table = read_table(source(path))
+    table = read_table(source(path), (*TITLES, *TAGS), text, (ids,))
     if len(table.names) == 1:
         raise UserError(f"{str(path)!r} has one column: a column of {what} belongs beside the ids.")
     at = [j for j, name in enumerate(table.names) if str(name).lower() in names and j > 0]
@@ -203,11 +213,19 @@ def item_column(
     return {key: value for key, value in pairs if value is not None}
 
 
-def pairs(path: Path, user: str | None, item: str | None, seen: Observations) -> tuple[Any, Any]:
+def attributes(path: Path, text: TextOptions, ids: Ids) -> Table:
+    """A table of attributes of these ids."""
+    return read_table(source(path), (), text, (ids,))
+
+
+def pairs(
+    path: Path, text: TextOptions, user: str | None, item: str | None, seen: Observations
+) -> tuple[Any, Any]:
     """The columns of users and of items in a table, as those that are seen already."""
-    table = read_table(source(path), (user, item))
+    known = seen.user_ids, seen.item_ids
+    table = read_table(source(path), (user, item), text, known)
     at = _named(table, path, "user", user, 0), _named(table, path, "item", item, 1)
-    return table.ids(at[0], seen.user_ids), table.ids(at[1], seen.item_ids)
+    return table.pairs(*at, known)
 
 
 def _named(table: Table, path: Path, what: str, name: str | None, place: int) -> int:

@@ -87,10 +87,14 @@ def fit(
     wide: options.Wide = False,
     scale: options.Scale = "auto",
     duplicates: options.Duplicates = "error",
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
     as_json: options.Json = False,
 ) -> None:
     """Learn a model from a table of ratings."""
-    from eventspace.cli.inputs import Columns, observations
+    from eventspace.cli import inputs
     from eventspace.cli.looking import facts
     from eventspace.cli.outputs import check_model_output, echo, write_json
 
@@ -115,8 +119,12 @@ def fit(
     if attributes and kind not in ("model", "posterior"):
         option = OPTIONS[next(iter(attributes))]
         raise UserError(f"{option} is not for --kind {kind}, but for model or posterior.")
-    columns = Columns(user, item, value, weight, successes, trials)
-    model.fit(observations(table, columns, wide, scale, duplicates), **attributes)
+    columns = inputs.Columns(user, item, value, weight, successes, trials)
+    text = inputs.written(sep, decimal, encoding, header)
+    seen = inputs.observations(table, text, columns, wide, scale, duplicates)
+    ids = {"user_attributes": seen.user_ids, "item_attributes": seen.item_ids}
+    tables = {name: inputs.attributes(path, text, ids[name]) for name, path in attributes.items()}
+    model.fit(seen, **tables)
     model.save(output)
     if as_json:
         write_json(facts(model.fitted_))

@@ -24,6 +24,10 @@ def info(
     ] = False,
     tags: options.Tags = None,
     titles: options.Titles = None,
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
     output: options.Output = "-",
     form: options.Format = None,
     as_json: options.Json = False,
@@ -37,7 +41,8 @@ def info(
         raise UserError(f"--format {form} needs --events: else there is no table.")
     if output != "-":
         outputs.check_output(output)
-    known, labels, _ = inputs.described(model, titles, tags)
+    text = inputs.written(sep, decimal, encoding, header)
+    known, labels, _ = inputs.described(model, text, titles, tags)
     if events:
         form_ = outputs.form_of(output, form, as_json)
         outputs.write(dict(known.events(labels)), output, form_)
@@ -108,6 +113,10 @@ def report(
     restarts: options.Restarts = 0,
     titles: options.Titles = None,
     tags: options.Tags = None,
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
     show: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
 ) -> None:
     """Write one self-contained page: events, the order of items, rules, users, fit."""
@@ -119,7 +128,8 @@ def report(
     _check_page(path, model, show)
     if no_users and user:
         raise UserError(f"--no-users and --user {user[0]}: choose one of them.")
-    known = inputs.described(model, titles, tags)
+    text = inputs.written(sep, decimal, encoding, header)
+    known = inputs.described(model, text, titles, tags)
     ids = known.model.observations.user_ids
     users = [inputs.one_like(id_, ids) for id_ in user or []]
     given: dict[str, Any] = {
@@ -132,7 +142,7 @@ def report(
         if not isinstance(known.model, FittedAverage):
             raise UserError(f"--events is for an average, and {model} holds one model.")
         given["n_events"] = events
-    held_out = known.evidence(evidence)
+    held_out = known.evidence(evidence, text)
     if output == "-":
         _print_page(known.model, held_out, given)
         return
@@ -193,6 +203,10 @@ def convert(
     wide: options.Wide = False,
     scale: options.Scale = "auto",
     duplicates: options.Duplicates = "error",
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
     form: options.Format = None,
     as_json: options.Json = False,
 ) -> None:
@@ -209,6 +223,10 @@ def convert(
         "--wide": wide or None,
         "--scale": None if scale == "auto" else scale,
         "--duplicates": None if duplicates == "error" else duplicates,
+        "--sep": sep,
+        "--decimal": decimal,
+        "--encoding": encoding,
+        "--header or --no-header": header,
     }
     is_model = conversion.is_model(source)
     if is_model:
@@ -228,7 +246,8 @@ def convert(
     if is_model:
         outputs.write(conversion.PARTS[part or "observations"](load(source)), output, form_)
         return
-    seen = inputs.observations(source, columns, wide, scale, duplicates)
+    text = inputs.written(sep, decimal, encoding, header)
+    seen = inputs.observations(source, text, columns, wide, scale, duplicates)
     outputs.write(conversion.observations(seen), output, form_)
 
 

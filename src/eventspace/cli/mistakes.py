@@ -46,6 +46,10 @@ OPTIONS = {
     "restarts": "--restarts",
     "user_attributes": "--user-attributes",
     "item_attributes": "--item-attributes",
+    "sep": "--sep",
+    "decimal": "--decimal",
+    "encoding": "--encoding",
+    "header": "--header or --no-header",
 }
 
 

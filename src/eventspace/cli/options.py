@@ -64,6 +64,7 @@ def real(least: float, most: float = math.inf, *, inside: bool = False) -> Calla
 
 
 COLUMNS = "Columns"  # panels of a command's help
+TEXT = "Text files, where they are not recognised"
 LOOKS = "Output"
 
 Table = Annotated[
@@ -123,6 +124,32 @@ Scale = Annotated[
 Duplicates = Annotated[
     Literal["error", "mean", "last"],
     typer.Option(help="What a pair that occurs twice gets.", rich_help_panel=COLUMNS),
+]
+
+# How text files are written: all that a command reads
+Sep = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="What separates fields, such as ; or :: or \\t; ' ' for any number of blanks.",
+        rich_help_panel=TEXT,
+    ),
+]
+Decimal = Annotated[
+    Literal[".", ","] | None,
+    typer.Option(help="The decimal mark; the other one marks thousands.", rich_help_panel=TEXT),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Such as latin-1 or utf-16.", rich_help_panel=TEXT),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line names the columns.",
+        rich_help_panel=TEXT,
+    ),
 ]
 Evidence = Annotated[
     Path | None,

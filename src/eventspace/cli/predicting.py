@@ -32,6 +32,10 @@ def predict(
     ] = "error",
     user: options.User = None,
     item: options.Item = None,
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
     output: options.Output = "-",
     form: options.Format = None,
     as_json: options.Json = False,
@@ -41,14 +45,15 @@ def predict(
     from eventspace.fitted import FittedAverage
 
     form_ = outputs.form_of(output, form, as_json)
-    known = inputs.model(model)
+    text = inputs.written(sep, decimal, encoding, header)
+    known = inputs.described(model, text, None).model
     if interval is not None and not isinstance(known, FittedAverage):
         raise UserError(
             f"--interval needs an average, and {model} holds one model: fit it with --kind "
             "posterior or ensemble."
         )
     seen = known.observations
-    named = inputs.pairs(pairs, user, item, seen)
+    named = inputs.pairs(pairs, text, user, item, seen)
     users, items = inputs.like(named[0], seen.user_ids), inputs.like(named[1], seen.item_ids)
     if unknown == "error":  # before the first pair is written
         known.positions(users, items)
@@ -91,6 +96,10 @@ def recommend(
     seen: Annotated[bool, typer.Option("--seen", help="Also what the user has rated.")] = False,
     unit: options.Unit = "probability",
     titles: options.Titles = None,
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
     output: options.Output = "-",
     form: options.Format = None,
     as_json: options.Json = False,
@@ -100,7 +109,8 @@ def recommend(
     from eventspace.cli import inputs, outputs
 
     form_ = outputs.form_of(output, form, as_json)
-    known = inputs.model(model, titles)
+    text = inputs.written(sep, decimal, encoding, header)
+    known = inputs.described(model, text, titles).model
     ids = known.observations.user_ids
     wanted = [inputs.one_like(user, ids) for user in users or []] or list(ids)
 

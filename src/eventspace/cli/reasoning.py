@@ -53,6 +53,10 @@ def rules(
     ] = None,
     restarts: options.Restarts = 0,
     titles: options.Titles = None,
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
     output: options.Output = "-",
     form: options.Format = None,
     as_json: options.Json = False,
@@ -63,10 +67,11 @@ def rules(
     if every and top is not None:
         raise UserError(f"--all and --top {top}: choose one of them.")
     form_ = outputs.form_of(output, form, as_json)
-    described = inputs.described(model, titles)
+    text = inputs.written(sep, decimal, encoding, header)
+    described = inputs.described(model, text, titles)
     known = described.model
     found = known.rules(
-        described.evidence(evidence),
+        described.evidence(evidence, text),
         item=None if item is None else described.item(item),
         top=None if every else top or TOP,
         sort=sort,
@@ -97,12 +102,17 @@ def explain(
     ],
     tags: options.Tags = None,
     titles: options.Titles = None,
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
     as_json: options.Json = False,
 ) -> None:
     """Say why a prediction is what it is."""
     from eventspace.cli import inputs, outputs
 
-    known = inputs.described(model, titles, tags)
+    text = inputs.written(sep, decimal, encoding, header)
+    known = inputs.described(model, text, titles, tags)
     seen = known.model.observations
     why = known.model.explain(inputs.one_like(user, seen.user_ids), known.item(item), known.tags)
     if not as_json:
@@ -138,6 +148,10 @@ def query(
         typer.Option(metavar="USER", help="Whose probability; the population's if none."),
     ] = None,
     titles: options.Titles = None,
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
     output: options.Output = "-",
     form: options.Format = None,
     as_json: options.Json = False,
@@ -146,7 +160,8 @@ def query(
     from eventspace.cli import inputs, outputs
 
     form_ = outputs.form_of(output, form, as_json)
-    known = inputs.described(model, titles)
+    text = inputs.written(sep, decimal, encoding, header)
+    known = inputs.described(model, text, titles)
     event = known.query(expression)
     asked = event if given is None else event.given(known.query(given))
     if user:

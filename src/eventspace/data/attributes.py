@@ -61,7 +61,7 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
     if isinstance(data, dict):
         remedy = "make it a DataFrame with the ids in its index."
         raise UserError("is a dict:", parameter=what, remedy=remedy)
-    table = table_of(data)
+    table = table_of(data, known=(ids,))
     if table is None:
         values = _finite(np.asarray(data, dtype=np.float64), what)
         if values.ndim != 2 or len(values) != len(ids):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from eventspace._base.printable import shown
 from eventspace._base.types import Positions
 from eventspace.data.column import as_column, is_arrow, plain_array
 
+Place = Callable[[int], str]  # what a message calls a row
 _SECRET = int.from_bytes(os.urandom(8)) | 1  # odd, so that a product with it can be undone
 
 _FEW = 64  # ids that are found without the import of pandas
@@ -121,11 +122,18 @@ class Ids:
         return Ids(_concatenated(self.values, others.values[new])), positions
 
 
-def number(column: Any, what: str, known: Ids | None = None) -> tuple[Ids, npt.NDArray[np.int32]]:
+def in_row(row: int) -> str:
+    """Where a row is of which only the number is known."""
+    return f"row {row}"
+
+
+def number(
+    column: Any, what: str, known: Ids | None = None, place: Place = in_row
+) -> tuple[Ids, npt.NDArray[np.int32]]:
     """The distinct ids of a column in order of appearance, and the position of each row's.
 
     Known ids keep their positions, new ones follow. ``what`` names the column in the error that
-    a missing id gets.
+    a missing id gets, ``place`` its row.
     """
     try:
         positions, uniques = _factorize(as_column(column))
@@ -133,7 +141,7 @@ def number(column: Any, what: str, known: Ids | None = None) -> tuple[Ids, npt.N
         raise UserError(f"Every {what} id must be hashable: {error}.") from error
     if positions.size and positions.min() < 0:
         row = int(np.argmax(positions < 0))
-        raise UserError(f"The {what} id of row {row} is missing; every row needs one.")
+        raise UserError(f"The {what} id of {place(row)} is missing; every row needs one.")
     ids = Ids(uniques)
     _refuse_broken(ids, what)
     if known is not None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from eventspace.data.readers.cleaning import clean
 from eventspace.data.readers.raw_entries import Known, RawEntries
 from eventspace.data.readers.roles import assign, long_roles
 from eventspace.data.readers.tables import table_of
+from eventspace.data.readers.text_options import TextKeywords, TextOptions, for_files
 from eventspace.data.scale import ScaleOption
 
 Duplicates = Literal["error", "mean", "last"]
@@ -53,6 +54,9 @@ class Observations:
       ``"mean"`` (with weights, the weighted mean, and the weights add up) or ``"last"``.
     - ``users``, ``items``. Ids that keep their positions, such as those of a fitted model; new ids
       follow them.
+    - ``sep``, ``decimal``, ``encoding``, ``header``. How a text file is written: what separates
+      fields (``"::"``), the decimal mark (``","``), the encoding (``"latin-1"``), and whether its
+      first line names the columns (``False``). What is not said is recognised where that is safe.
 
     Ids are kept as they come, in order of first appearance. An id is kept even if all its entries
     are dropped because their value is missing or their weight is zero.
@@ -74,6 +78,7 @@ class Observations:
         duplicates: Duplicates = "error",
         users: Ids | None = None,
         items: Ids | None = None,
+        **text: Unpack[TextKeywords],
     ) -> Observations:
         """Observations from any of these:
 
@@ -84,6 +89,11 @@ class Observations:
         - a tuple ``(users, items, values)`` or ``(users, items, values, weights)``;
         - Observations: the same, unless they have to be aligned or rescaled;
         - a data set of ``eventspace.datasets``: its table, on its scale.
+
+        Text files are read as they are, if that is safe: with commas, semicolons, tabs, bars or
+        ``::``, with decimal commas and marks of thousands, in UTF-8 or UTF-16, with or without a
+        line of names. Values may be yes/no, y/n, true/false, ja/nein or oui/non. What may be meant
+        otherwise is refused, with the option that settles it.
 
         In a text file, ids are integers if each is spelt as Python spells it. Otherwise they are
         text: ``1.1`` and ``1.10`` are two ids, and so are ``7`` and ``007``. An unclosed quote, or
@@ -105,11 +115,12 @@ class Observations:
         """
         scale = units.checked_option(scale)
         known = Known.of(users, items)
+        options = for_files(data, TextOptions(**text))
         if callable(getattr(data, "observations", None)):
             data = data.observations()
         if isinstance(data, Observations):
             return data._aligned(scale, known)
-        table = table_of(data)
+        table = table_of(data, options=options)
         with _said_of(data):
             if isinstance(data, tuple):
                 raw = raw_entries.from_triples(data, known)
@@ -136,6 +147,7 @@ class Observations:
         duplicates: Duplicates = "error",
         users: Ids | None = None,
         items: Ids | None = None,
+        **text: Unpack[TextKeywords],
     ) -> Observations:
         """Observations of a long DataFrame (or its file): one row per entry.
 
@@ -146,7 +158,7 @@ class Observations:
         given = {"user": user, "item": item, "value": value, "weight": weight}
         given |= {"successes": successes, "trials": trials}
         named = {role: name for role, name in given.items() if name is not None}
-        table = table_of(data, (user, item))
+        table = table_of(data, (user, item), for_files(data, TextOptions(**text)))
         if table is None:
             raise UserError(
                 f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
@@ -166,6 +178,7 @@ class Observations:
         duplicates: Duplicates = "error",
         users: Ids | None = None,
         items: Ids | None = None,
+        **text: Unpack[TextKeywords],
     ) -> Observations:
         """Observations of a wide DataFrame (or its file), or of an array: one row per user.
 
@@ -175,7 +188,7 @@ class Observations:
         the values' shape, in the same order.
         """
         known = Known.of(users, items)
-        table = table_of(data, (user,))
+        table = table_of(data, (user,), for_files(data, TextOptions(**text)))
         if table is None and user is not None:
             raise UserError(
                 f"names a column, but a {type(data).__name__} has no names.",

@@ -34,7 +34,8 @@ def read_pairs(data: Any, known: Observations | None = None) -> Pairs | None:
         return _broadcast(*data[:2])
     if is_positional(data):
         return None
-    table = table_of(data)
+    ids = None if known is None else (known.user_ids, known.item_ids)
+    table = table_of(data, known=ids or ())
     if table is None:
         raise UserError(
             f"A {type(data).__name__} holds no pairs: pass (users, items) or a DataFrame with a "
@@ -47,9 +48,7 @@ def read_pairs(data: Any, known: Observations | None = None) -> Pairs | None:
         user, item = (1, 0) if 0 in of_items or 1 in of_users else (0, 1)
     else:
         return None
-    if known is None:
-        return Pairs(table.ids(user), table.ids(item))
-    return Pairs(table.ids(user, known.user_ids), table.ids(item, known.item_ids))
+    return Pairs(*table.pairs(user, item, ids))
 
 
 def _broadcast(users: Any, items: Any) -> Pairs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -9,17 +10,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eventspace._base.errors import UserError
+from eventspace._base.printable import shown
 from eventspace.data.readers.quotes import Bytes, Rows, last_line, lines_in, quotes_in, rows_in
 
+UNIT = "\x1f"  # ASCII's own separator, which stands for one of several bytes
 CHUNK = 1 << 25  # bytes
+_SHOWN = 30  # bytes of a row on either side of what is wrong
 LONGEST_ROW = 1 << 29  # pyarrow counts the bytes of a block in 32 bits
 
 
 class Chunk(NamedTuple):
-    """Whole rows, the line at which they begin, and whether a field holds a line break."""
+    """Whole rows, the line at which they begin, how many lines they have.
+
+    ``broken``: a field holds a line break.
+    """
 
     data: Bytes
     line: int
+    lines: int
     broken: bool
 
     @property
@@ -30,10 +38,14 @@ class Chunk(NamedTuple):
 
 
 class Text:
-    """The text of a stream, of which the first row can be taken apart from the others."""
+    """The text of a stream, of which the first row can be taken apart from the others.
 
-    def __init__(self, stream: Any, name: str) -> None:
+    ``sep`` is what its file has where the text has a `UNIT`.
+    """
+
+    def __init__(self, stream: Any, name: str, sep: str = UNIT) -> None:
         self.name = name
+        self._sep = sep.encode()
         self._stream = stream
         self._coming = _allocated(0)
         self._ended = False
@@ -57,6 +69,14 @@ class Text:
         self._line += lines_in(self._coming, n)
         self._coming = self._coming[n:]
 
+    def readinto(self, buffer: Any) -> int:
+        """Hand on what comes, the head first, to a stream that makes another text of it."""
+        n = min(len(buffer), self._coming.size)
+        if not n:
+            return 0 if self._ended else int(self._stream.readinto(buffer))
+        buffer[:n], self._coming = self._coming[:n].data, self._coming[n:]
+        return n
+
     def rows(self, delimiter: str) -> Generator[Chunk, None, None]:
         """What comes, chunk after chunk."""
         size = CHUNK
@@ -65,12 +85,20 @@ class Text:
             if found.opened >= 0:
                 raise self.unclosed(found.opened)
             if found.end:
-                yield Chunk(head[0][: found.end], self._line, found.broken)
-                self.skip(found.end)
+                data = head[0][: found.end]
+                lines = lines_in(data, found.end)
+                last = data[-1] not in b"\r\n"  # the end of the file ends this line
+                yield Chunk(data, self._line, lines + last, found.broken)
+                self._line += lines
+                self._coming = self._coming[found.end :]
             elif size >= LONGEST_ROW:
                 raise self.unreadable(f"line {self._line} is longer than {LONGEST_ROW >> 20} MB.")
             else:
                 size *= 2
+
+    def as_written(self, row: bytes) -> bytes:
+        """A row as it stands in the file."""
+        return row.replace(UNIT.encode(), self._sep)
 
     def unreadable(self, reason: str) -> UserError:
         """The error that a text gets which is no table."""
@@ -85,10 +113,23 @@ class Text:
             "quotes, a quote is written twice."
         )
 
-    def not_utf8(self) -> UserError:
-        """The error that another encoding gets."""
+    def not_utf8(self, data: bytes, line: int) -> UserError:
+        """The error that bytes in another encoding get, which begin at this line."""
+        try:
+            start = max(data.find(b"\0"), 0)
+            data.decode()
+        except UnicodeDecodeError as error:
+            start = error.start
+        before = re.split(rb"\r\n|\r|\n", data[:start])
+        after = re.split(rb"[\r\n]", data[start : start + _SHOWN])[0]
+        row = self.as_written(before[-1][-_SHOWN:] + after)
+        likely = "utf-16" if b"\0" in row else "latin-1"
+        read = "" if b"\0" in row else f" In latin-1 it is {shown(row.decode('latin-1'), 99)}."
         return UserError(
-            f"{self.name!r} is not text in UTF-8: a table is a CSV, TSV or Parquet file."
+            f"{self.name!r} is not text in UTF-8: see line {line + len(before) - 1}.{read} If this "
+            "is a table, name its encoding:",
+            remedy=f'Observations.of(path, encoding="{likely}"), say.',
+            shell=f"--encoding {likely}, say.",
         )
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from eventspace._base.errors import UserError, UserTypeError
 from eventspace._base.printable import shown
 from eventspace.data.column import column_kind, floats, missing, value_range
+from eventspace.data.readers.numerals import is_missing, is_number, is_plain
 from eventspace.data.readers.raw_entries import RawEntries
 from eventspace.data.scale import TOLERANCE, Scale, ScaleOption, allowed, choose
 
@@ -56,16 +57,34 @@ def _numbers(
     if column_kind(objects) not in ("number", "bool"):
         present = np.flatnonzero(~missing(objects)).tolist()
         # where a whole column came as text, the culprit is the first that is no number
-        for k in sorted(present, key=lambda k: _is_numeric_text(objects[k])):
+        for k in sorted(present, key=lambda k: _is_numeric_text(objects[k], raw)):
             _refuse_other_than_number(raw, k, objects[k], what, allowed_range)
     return floats(objects)
 
 
-def _is_numeric_text(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and math.isfinite(float(value))
-    except ValueError:
+def _is_numeric_text(value: Any, raw: RawEntries) -> bool:
+    """Whether a text would be a number, or missing, if no other were in its column."""
+    if not isinstance(value, str):
         return False
+    return is_missing(value) or is_plain(value, raw.decimal or ".")
+
+
+def _hints(value: str, raw: RawEntries) -> tuple[str, str]:
+    """What could make a number of a text: in Python, in a shell."""
+    comma = re.fullmatch(r"\s*[-+]?\d+,\d+\s*", value)
+    point = value.strip().replace(",", ".")
+    if comma and not raw.in_text:
+        hint = "" if is_number(value, ".") else f" (with a point it is a number: {point})"
+        return hint, hint
+    if comma and raw.decimal != ",":
+        bare = f"{value.strip().replace(',', '')} with decimal='.', " * is_number(value, ".")
+        hint = f" ({bare}{point} with decimal=',')"
+        return hint, re.sub("decimal='(.)'", r"--decimal \1", hint)
+    if not is_plain(value, "."):
+        return "", ""
+    word = "comma" if raw.decimal == "," else "point"
+    in_shell = f" (is every number written with a {word}?)"
+    return in_shell if raw.in_text else " (pandas.to_numeric makes numbers of text)", in_shell
 
 
 def _refuse_other_than_number(
@@ -74,13 +93,7 @@ def _refuse_other_than_number(
     if isinstance(value, complex):
         raise UserError(f"Complex data not supported: {what} {shown(value)} ({raw.place(k)}).")
     if isinstance(value, (str, bytes)):
-        hint = in_shell = ""
-        if _is_numeric_text(value):
-            hint = " (pandas.to_numeric makes numbers of text)"
-            in_shell = " (is every number written with a point?)"
-        if re.fullmatch(r"\s*[-+]?\d+,(?!\d{3}\s*$)\d+\s*", str(value)):  # no thousands
-            with_point = str(value).strip().replace(",", ".")
-            hint = in_shell = f" (with a point it is a number: {with_point})"
+        hint, in_shell = _hints(str(value), raw)
         python, shell = allowed_range
         raise UserError(
             f"{what} {shown(value)} ({raw.place(k)}) is",

@@ -1,18 +1,18 @@
-"""Tables in files and streams: Parquet, or text with commas, tabs or semicolons between fields."""
+"""Tables in files and streams: Parquet, or text, compressed or not."""
 
 from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from eventspace._base.errors import UserError
 from eventspace._base.printable import printable
-from eventspace.data.readers.header import refuse_twice
+from eventspace.data.readers.header import Asked, refuse_twice
 from eventspace.data.readers.streams import Stream, Unpacked, opened, refuse_excess
-from eventspace.data.readers.text import read_text
+from eventspace.data.readers.text import Read, read_text
+from eventspace.data.readers.text_options import TextOptions
 
 _STEP = 1 << 20
 _NUMBER = 8  # bytes of a number in memory
@@ -27,18 +27,19 @@ _CODECS = {
 }
 
 
-def read_arrow(source: Path | BinaryIO, ids: Iterable[Any] = ()) -> tuple[Any, frozenset[str]]:
+def read_arrow(
+    source: Path | BinaryIO, options: TextOptions | None = None, asked: Asked | None = None
+) -> Read:
     """The table in a file or a stream, as pyarrow's; its content says in which format it is.
 
     Text and Parquet go through pyarrow alone: no field becomes an object of Python's. Columns of
-    text that may hold ids, with those named in ``ids``, come as they are spelt; second are the
-    names of those in which other than integers is spelt.
+    text that may hold ids, with those that are asked for, come as they are spelt.
     """
     import pyarrow as pa
 
     name = str(source) if isinstance(source, Path) else str(getattr(source, "name", "the stream"))
     try:
-        return _read(source, name, frozenset(ids))
+        return _read(source, name, options or TextOptions(), asked or Asked())
     except (FileNotFoundError, IsADirectoryError):
         raise
     except (pa.ArrowException, csv.Error, OSError, MemoryError, UnicodeError) as error:
@@ -46,18 +47,18 @@ def read_arrow(source: Path | BinaryIO, ids: Iterable[Any] = ()) -> tuple[Any, f
         raise UserError(f"{name!r} cannot be read as a table: {printable(reason)}") from error
 
 
-def _read(source: Path | BinaryIO, name: str, ids: frozenset[str]) -> tuple[Any, frozenset[str]]:
+def _read(source: Path | BinaryIO, name: str, options: TextOptions, asked: Asked) -> Read:
     with opened(source) as stream:
         head = stream.peek(len(_PARQUET))
         if head == _PARQUET:
             table = read_parquet(source, stream, name)
             refuse_twice(table.column_names, name)
-            return table, frozenset()
+            return Read(table)
         waits = not isinstance(source, Path) or not source.is_file()
         for magic, codec in _CODECS.items():
             if head.startswith(magic):
-                return read_text(Unpacked(stream, codec, name), name, ids, waits)
-        return read_text(stream, name, ids, waits)
+                return read_text(Unpacked(stream, codec, name), name, options, asked, waits)
+        return read_text(stream, name, options, asked, waits)
 
 
 def read_parquet(source: Path | Any, stream: Stream, name: str) -> Any:

@@ -15,9 +15,10 @@ from eventspace._base.printable import shown
 from eventspace._base.types import Bits
 from eventspace.data.column import as_column, missing, value_array
 from eventspace.data.entries import Int32Array
-from eventspace.data.ids import Ids, number
+from eventspace.data.ids import Ids, Place, in_row, number
 from eventspace.data.readers.roles import Roles, user_column
 from eventspace.data.readers.tables import Table
+from eventspace.data.readers.text_options import Decimal
 
 
 class Known(NamedTuple):
@@ -31,10 +32,12 @@ class Known(NamedTuple):
         """Known ids, from whatever column holds them."""
         return cls(_distinct("users", users), _distinct("items", items))
 
-    def numbered(self, users: Any, items: Any) -> tuple[Ids, Ids, Int32Array, Int32Array]:
+    def numbered(
+        self, users: Any, items: Any, place: Place = in_row
+    ) -> tuple[Ids, Ids, Int32Array, Int32Array]:
         """The ids in two columns, the known ones first, and the positions of each row's."""
-        user_ids, user_at = number(users, "user", self.users)
-        item_ids, item_at = number(items, "item", self.items)
+        user_ids, user_at = number(users, "user", self.users, place)
+        item_ids, item_at = number(items, "item", self.items, place)
         return user_ids, item_ids, user_at, item_at
 
 
@@ -51,8 +54,9 @@ def _distinct(name: str, ids: Any) -> Ids | None:
 class RawEntries:
     """One row per entry: positions of its user and item, its value and weight as they came.
 
-    ``rows`` is where an entry stood in the caller's data, None if they stand there in this order.
-    With ``counts`` the values are successes and the weights trials.
+    ``rows`` is where an entry stood in the caller's data, None if they stand there in this order,
+    and ``table`` says where such a row is. With ``counts`` the values are successes and the weights
+    trials.
     """
 
     user_ids: Ids
@@ -64,12 +68,24 @@ class RawEntries:
     rows: npt.NDArray[Any] | None = None
     counts: bool = False
     library: str = "pandas"
+    table: Table | None = None
+
+    @property
+    def in_text(self) -> bool:
+        """Whether they come from a text file."""
+        return self.table is not None and self.table.lines is not None
+
+    @property
+    def decimal(self) -> Decimal | None:
+        """The decimal mark of the text file, if that is known."""
+        return None if self.table is None else self.table.decimal
 
     def place(self, k: int) -> str:
         """Where entry k is, for messages."""
         row = k if self.rows is None else int(self.rows[k])
         user, item = self.user_ids[self.users[k]], self.item_ids[self.items[k]]
-        return f"row {row}, user {shown(user)}, item {shown(item)}"
+        place = in_row(row) if self.table is None else self.table.place(row)
+        return f"{place}, user {shown(user)}, item {shown(item)}"
 
     def kept(self, mask: Bits) -> RawEntries:
         """These entries only."""
@@ -104,11 +120,12 @@ def from_long(table: Table, roles: Roles, known: Known) -> RawEntries:
     counts = "successes" in roles
     value, weight = ("successes", "trials") if counts else ("value", "weight")
     return RawEntries(
-        *known.numbered(users, items),
+        *known.numbered(users, items, table.place),
         value_array(table.column(roles[value])),
         value_array(table.column(roles[weight])) if weight in roles else None,
         counts=counts,
         library=table.library,
+        table=table,
     )
 
 
@@ -120,8 +137,8 @@ def from_wide(table: Table, user: Hashable | None, weight: Any, known: Known) ->
     if labels is None:
         labels = np.arange(len(table))
     names = [table.names[j] for j in positions]
-    entries = _from_matrix(table.matrix(positions), weight, labels, names, known)
-    return replace(entries, library=table.library)
+    entries = _from_matrix(table.matrix(positions), weight, labels, names, known, table.place)
+    return replace(entries, library=table.library, table=table)
 
 
 def from_grid(data: Any, weight: Any, known: Known) -> RawEntries:
@@ -154,9 +171,14 @@ def from_grid(data: Any, weight: Any, known: Known) -> RawEntries:
 
 
 def _from_matrix(
-    matrix: npt.NDArray[Any], weight: Any, row_labels: Any, col_labels: Any, known: Known
+    matrix: npt.NDArray[Any],
+    weight: Any,
+    row_labels: Any,
+    col_labels: Any,
+    known: Known,
+    place: Place = in_row,
 ) -> RawEntries:
-    user_ids, item_ids, row_user, col_item = known.numbered(row_labels, col_labels)
+    user_ids, item_ids, row_user, col_item = known.numbered(row_labels, col_labels, place)
     observed = ~missing(matrix)
     rows = np.repeat(np.arange(len(row_user), dtype=np.int32), observed.sum(axis=1))
     return RawEntries(
@@ -175,7 +197,9 @@ def _from_sparse(data: Any, weight: Any, known: Known) -> RawEntries:
         raise UserError(f"Expected a 2-D sparse array, users x items, got {data.ndim} dimension.")
     coo = _checked_coo(data)
     rows, cols = (np.asarray(position) for position in coo.coords)
-    user_ids, item_ids, row_user, col_item = known.numbered(*map(np.arange, coo.shape))
+    user_ids, item_ids, row_user, col_item = known.numbered(
+        np.arange(coo.shape[0]), np.arange(coo.shape[1])
+    )
     return RawEntries(
         user_ids,
         item_ids,

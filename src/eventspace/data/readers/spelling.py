@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from eventspace._base.jit import njit
+from eventspace.data.readers.numerals import in_plain_words
+from eventspace.data.readers.text_options import Decimal
 
 _ZERO, _MINUS = ord("0"), ord("-")
 _TENTH = -(2**63 // 10)  # -2^63 without its last digit, 8
@@ -151,7 +153,7 @@ def _looked_up(column: Any, values: Any) -> Any:
     return pa.chunked_array([values.take(block.indices) for block in column.chunks], values.type)
 
 
-def values_of(column: Any) -> Any:
+def values_of(column: Any, decimal: Decimal | None) -> Any:
     """A column of text as pyarrow reads it where nothing says that it is text."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
@@ -168,7 +170,10 @@ def values_of(column: Any) -> Any:
         pa.BufferReader(file.getvalue()),
         arrow_csv.ReadOptions(column_names=["text"], block_size=1 << 24),
         arrow_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        arrow_csv.ConvertOptions(decimal_point=decimal or "."),
     ).column("text")
+    if pa.types.is_string(values.type) and (found := in_plain_words(values, decimal)) is not None:
+        values = found
     if pa.types.is_string(values.type):
         return column
     return _looked_up(column, values) if encoded else values

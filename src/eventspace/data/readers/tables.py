@@ -12,11 +12,15 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
+from eventspace._base.errors import UserError
 from eventspace._base.foreign import SPARSE, is_a
-from eventspace.data.column import series_column, value_array
-from eventspace.data.ids import Ids
+from eventspace.data.column import first_missing, series_column, value_array
+from eventspace.data.ids import Ids, in_row
 from eventspace.data.readers.files import read_arrow
+from eventspace.data.readers.header import Asked
+from eventspace.data.readers.lines import Lines
 from eventspace.data.readers.spelling import values_of
+from eventspace.data.readers.text_options import Decimal, TextOptions
 
 
 @dataclass(frozen=True)
@@ -24,13 +28,15 @@ class Table:
     """A DataFrame, whosever it is: the names of its columns, and each column when asked for.
 
     Of a text file, the columns ``spelt`` are held as they are spelt, to be ids; as values they may
-    be numbers.
+    be numbers, with this ``decimal`` mark. Its rows have ``lines``.
     """
 
     names: list[Hashable]
     frame: Any  # of pandas or pyarrow, otherwise narwhals'
     library: str
     spelt: frozenset[str] = frozenset()
+    decimal: Decimal | None = None
+    lines: Lines | None = None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -38,7 +44,7 @@ class Table:
     def column(self, j: int) -> Any:
         """The j-th column as values, as `eventspace.data.column.as_column` gives it."""
         column = self.ids(j)
-        return values_of(column) if self.names[j] in self.spelt else column
+        return values_of(column, self.decimal) if self.names[j] in self.spelt else column
 
     def ids(self, j: int, known: Ids | None = None) -> Any:
         """The j-th column as ids: in these two spellings are never one.
@@ -53,6 +59,21 @@ class Table:
         if is_a(self.frame, "pyarrow.Table"):
             return self.frame.column(j)
         return series_column(self.frame.get_column(self.names[j]))
+
+    def pairs(self, user: int, item: int, known: tuple[Ids, Ids] | None) -> tuple[Any, Any]:
+        """The columns of users and of items, none of them missing in a row of a text file."""
+        columns = []
+        for j, ids, what in zip((user, item), known or (None, None), ("user", "item"), strict=True):
+            column = self.ids(j, ids)
+            if self.lines is not None and (row := first_missing(column)) is not None:
+                place = self.place(row)
+                raise UserError(f"The {what} id of {place} is missing; every pair needs both.")
+            columns.append(column)
+        return columns[0], columns[1]
+
+    def place(self, row: int) -> str:
+        """Where a row stands: in a text file by its line, as editors count them."""
+        return in_row(row) if self.lines is None else f"line {self.lines[row]}"
 
     @property
     def index(self) -> Any | None:
@@ -88,15 +109,22 @@ class Table:
         return matrix
 
 
-def table_of(data: Any, ids: Iterable[Hashable | None] = ()) -> Table | None:
+def table_of(
+    data: Any,
+    names: Iterable[Hashable | None] = (),
+    options: TextOptions | None = None,
+    known: tuple[Ids, ...] = (),
+) -> Table | None:
     """The table that ``data`` is, or that the file or stream holds; None if it is no table.
 
-    ``ids`` names columns that will be asked for as ids, beside those whose own names say so.
+    The others are those of `read_table`.
     """
     if isinstance(data, (str, os.PathLike)):
-        return read_table(Path(data), ids)
+        return read_table(Path(data), names, options, known)
     if isinstance(data, io.IOBase):
-        return read_table(cast("BinaryIO", data), ids)
+        return read_table(cast("BinaryIO", data), names, options, known)
+    if isinstance(data, Table):
+        return data
     if is_a(data, "pandas.DataFrame"):
         return Table(list(data.columns), data, "pandas")
     if is_a(data, "pyarrow.Table"):
@@ -113,7 +141,18 @@ def table_of(data: Any, ids: Iterable[Hashable | None] = ()) -> Table | None:
     return Table(list(frame.columns), frame, frame.implementation.value)
 
 
-def read_table(source: Path | BinaryIO, ids: Iterable[Hashable | None] = ()) -> Table:
-    """The table in a Parquet, CSV or TSV file, or in a stream of such bytes."""
-    table, spelt = read_arrow(source, ids)
-    return Table(table.column_names, table, "pandas", spelt)
+def read_table(
+    source: Path | BinaryIO,
+    names: Iterable[Hashable | None] = (),
+    options: TextOptions | None = None,
+    known: tuple[Ids, ...] = (),
+) -> Table:
+    """The table in a Parquet, CSV or TSV file, or in a stream of such bytes.
+
+    ``names`` are columns that will be asked for as ids, beside those whose own names say so.
+    ``known`` are ids that the first columns may hold.
+    """
+    asked = Asked(frozenset(name for name in names if name is not None), known)
+    read = read_arrow(source, options, asked)
+    table = read.table
+    return Table(table.column_names, table, "pandas", read.spelt, read.decimal, read.lines)

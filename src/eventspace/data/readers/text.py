@@ -4,33 +4,49 @@ from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from typing import Any
+from typing import Any, NamedTuple
 
 from eventspace._base.errors import UserError
 from eventspace.data.readers.chunks import Chunk, Text, ahead
-from eventspace.data.readers.header import BOM, Header, read_header
+from eventspace.data.readers.encodings import in_utf8
+from eventspace.data.readers.header import BOM, Asked, Header, read_header
+from eventspace.data.readers.lines import Lines
+from eventspace.data.readers.numerals import in_plain_words
 from eventspace.data.readers.quotes import lines_in, uneven_row
 from eventspace.data.readers.roles import FEW, role
 from eventspace.data.readers.spelling import SpeltColumn, with_missing
+from eventspace.data.readers.text_options import Decimal, TextOptions
 
 _BLOCK = 1 << 22  # bytes that a thread of pyarrow's takes at a time
 _SHOWN = 60  # letters of a row in a message
 
 
-def read_text(
-    stream: Any, name: str, ids: frozenset[str], waits: bool
-) -> tuple[Any, frozenset[str]]:
-    """The table in a stream of text, as pyarrow's, and the columns that are held as spelt.
+class Read(NamedTuple):
+    """A table as pyarrow's; of one of text, also how it is written.
 
-    These are all that may hold ids: those named in ``ids``, and those that may be meant by nobody
-    naming any. ``waits`` says that a stream may make one wait: a thread that reads ahead of it
-    could not be stopped.
+    ``spelt`` are the columns that are held as they are spelt, being others than integers.
+    """
+
+    table: Any
+    spelt: frozenset[str] = frozenset()
+    decimal: Decimal | None = None
+    lines: Lines | None = None
+
+
+def read_text(stream: Any, name: str, options: TextOptions, asked: Asked, waits: bool) -> Read:
+    """The table in a stream of text.
+
+    Columns are held as spelt if they may hold ids: those that are asked for, and those that may be
+    meant by nobody naming any. ``waits`` says that a stream may make one wait: a thread that reads
+    ahead of it could not be stopped.
     """
     import pyarrow as pa
 
-    text = Text(stream, name)
-    header = read_header(text)
-    spelt = {n: SpeltColumn() for n in header.names if n in ids or _may_be_ids(n, header.names)}
+    text, header = read_header(in_utf8(Text(stream, name), options.encoding), options, asked)
+    spelt = {
+        n: SpeltColumn() for n in header.names if n in asked.names or _may_be_ids(n, header.names)
+    }
+    lines = Lines()
     values: dict[str, list[Any]] = {n: [] for n in header.names if n not in spelt}
     types = dict.fromkeys(spelt, pa.string())
     rows = text.rows(header.delimiter)
@@ -41,6 +57,7 @@ def read_text(
     ):
         for chunk in chunks:
             parsed = _parsed(chunk, header, types, text)
+            lines.add(chunk, parsed.num_rows, header.delimiter)
             for task in tasks:
                 task.result()
             tasks = [pool.submit(column.add, parsed.column(n)) for n, column in spelt.items()]
@@ -51,9 +68,12 @@ def read_text(
             del parsed
         for task in tasks:
             task.result()
-    columns = {n: spelt[n].column() if n in spelt else _joined(values[n]) for n in header.names}
+    columns = {
+        n: spelt[n].column() if n in spelt else _joined(values[n], header.decimal)
+        for n in header.names
+    }
     texts = frozenset(n for n in spelt if not pa.types.is_integer(columns[n].type))
-    return pa.table(columns), texts
+    return Read(pa.table(columns), texts, header.decimal, lines)
 
 
 def _may_be_ids(name: str, names: list[str]) -> bool:
@@ -85,7 +105,7 @@ def _parsed(chunk: Chunk, header: Header, types: dict[str, Any], text: Text) -> 
                 pa.BufferReader(memory),
                 arrow_csv.ReadOptions(column_names=header.names, block_size=block),
                 arrow_csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=chunk.broken),
-                arrow_csv.ConvertOptions(column_types=types),
+                arrow_csv.ConvertOptions(column_types=types, decimal_point=header.decimal or "."),
             )
             break
         except pa.ArrowInvalid as error:
@@ -93,10 +113,10 @@ def _parsed(chunk: Chunk, header: Header, types: dict[str, Any], text: Text) -> 
                 block = chunk.data.size + 1
                 continue
             if "UTF8" in str(error):
-                raise text.not_utf8() from error
+                raise text.not_utf8(chunk.data.tobytes(), chunk.line) from error
             raise _uneven(chunk, header, text) or error from error
     if any(pa.types.is_binary(column.type) for column in table.columns):
-        raise text.not_utf8()
+        raise text.not_utf8(chunk.data.tobytes(), chunk.line)
     return table
 
 
@@ -106,8 +126,8 @@ def _uneven(chunk: Chunk, header: Header, text: Text) -> UserError | None:
     start, end, fields = uneven_row(data, data.size, ord(header.delimiter), n)
     if start < 0:
         return None
-    row = data[start : min(end, start + 4 * _SHOWN)].tobytes().decode(errors="replace")
-    row = row.rstrip("\r\n")
+    written = text.as_written(data[start : min(end, start + 4 * _SHOWN)].tobytes())
+    row = written.decode(errors="replace").rstrip("\r\n")
     shown = repr(row if len(row) <= _SHOWN else row[:_SHOWN] + "...")
     return text.unreadable(
         f"line {chunk.line + lines_in(data, start)} has {fields} field{'s' * (fields != 1)} and "
@@ -115,7 +135,7 @@ def _uneven(chunk: Chunk, header: Header, text: Text) -> UserError | None:
     )
 
 
-def _joined(parts: list[Any]) -> Any:
+def _joined(parts: list[Any], decimal: Decimal | None) -> Any:
     """The parts of a column of values as one, of the type that pyarrow gives to the whole."""
     import pyarrow as pa
 
@@ -125,7 +145,10 @@ def _joined(parts: list[Any]) -> Any:
     safe = kind != pa.float64()
     blocks = [block for part in parts for block in part.cast(kind, safe=safe).chunks]
     column = pa.chunked_array(blocks, kind)
-    return with_missing(column) if pa.types.is_string(kind) else column
+    if not pa.types.is_string(kind):
+        return column
+    found = in_plain_words(column, decimal)
+    return with_missing(column) if found is None else found
 
 
 def _common(parts: list[Any], kinds: set[Any]) -> Any:
