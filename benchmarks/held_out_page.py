@@ -238,8 +238,8 @@ def listed_rows() -> list[dict[str, Any]]:
     rules = json.loads((RESULTS / "first_rules.json").read_text())["figures"]
     return [
         {
-            "of those who like": rule["if_item"],
-            "so many like": rule["then_item"],
+            "users who like": rule["if_item"],
+            "also like": rule["then_item"],
             "said": f"{rule['confidence']:.0%} "
             f"[{rule['confidence_low']:.0%}, {rule['confidence_high']:.0%}]",
             "of all": f"{rule['base']:.0%}",
@@ -274,9 +274,9 @@ to choose was chosen on other splits, 1 to 8). Figures are means over the splits
 stars or more. ({kept["date"]}, {kept["cores"]} cores, Python {versions["python"]},
 eventspace {versions["eventspace"]}, mlxtend {versions.get("mlxtend", "")}.)
 
-A *case* is a rule and an unseen user who rated both films and likes the first. The *gain* is how
-much oftener the second is liked in these cases than by all unseen users who rated both, in
-points.
+A *case* is a rule and an unseen user who rated both films and likes the first. The *gain* is the
+share of cases in which the second is liked, less its share among all unseen users who rated both,
+in points.
 
 ## The first rules
 
@@ -332,8 +332,9 @@ like.
 
 ## By agreement
 
-Ranked by `agreement_gain`: how much oftener the first film gets at most the stars of the second
-(ties half) than the values of the two films apart would have it, in points. Candidates are the
+Ranked by `agreement_gain`. Agreement is how often the first film gets at most the stars of the
+second (ties half). The gain is how much more often it does than the two films apart would have it,
+in points. Candidates are the
 pairs that 20 users rated both; mlxtend lists pairs that 20 like both.
 
 {table(agreement_rows(figures))}

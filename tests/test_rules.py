@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -326,6 +327,15 @@ def test_likes_of_a_narrow_scale_far_from_zero() -> None:
     table = pd.DataFrame(1_000_000.0 + np.array([[1, 5, 4], [2, 5, 1]]))
     model = KolmogorovDescent(1, random_state=0).fit(Observations.from_wide(table))
     assert model.liked_from_ == 1_000_004
+
+
+def test_threads_may_ask_for_different_likes(ratings) -> None:
+    model = KolmogorovDescent(3, random_state=0).fit(ratings)
+    asked = [3, 4, 5] * 8
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda like: model.rules(like=like, min_evidence=0), asked))
+    for like, table in zip(asked, found, strict=True):
+        pd.testing.assert_frame_equal(table, model.rules(like=like, min_evidence=0))
 
 
 def test_other_users_test_the_rules_and_change_none() -> None:

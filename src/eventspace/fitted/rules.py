@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,9 +38,9 @@ class RuleTeller(Predictor):
         """The space whose events people are shown."""
         return self.space
 
+    @abstractmethod
     def _other_fits(self, n: int) -> list[Codes]:
         """The items' sets in other fits or draws, and in n more."""
-        raise NotImplementedError
 
     @cached_property
     def liked_from(self) -> float:
@@ -180,10 +181,11 @@ class RuleTeller(Predictor):
                 shell="--restarts 10, say: it is counted over them.",
             )
         like = liked_from(seen, options.like)
-        if like not in self._next_users:
+        next_user = self._next_users.get(like)
+        if next_user is None:
+            next_user = NextUser.learn(*likes_of(seen, fit.factors, fit.spread, like))
             self._next_users.clear()
-            self._next_users[like] = NextUser.learn(*likes_of(seen, fit.factors, fit.spread, like))
-        next_user = self._next_users[like]
+            self._next_users[like] = next_user
         if options.sort == "agreement_gain" and not next_user.graded:
             raise UserError(
                 "orders by the values of graded tables; of yes and no the means say it all.",

@@ -139,8 +139,8 @@ class NextUser:
         expected = expit(logit(mean_chance) + shift)
         offset = logit((liked + OF_ITEM * expected) / (n + OF_ITEM)) - logit(mean_chance)
         items = np.repeat(np.arange(len(n)), n.astype(np.int64))
-        mean = value / np.maximum(n, 1)
-        squares = np.bincount(items, np.square(likes.item_facts[:, 0] - mean[items]), len(n))
+        centred = likes.item_facts[:, 0] - (value / np.maximum(n, 1))[items]
+        squares = np.bincount(items, np.square(centred), len(n))
         variance = (squares + OF_ITEM * squares.sum() / n.sum()) / (n + OF_ITEM)
         worth = min(1.0, np.count_nonzero(np.diff(likes.ptr)) / MANY)
         mean = at_large.mean(axis=1, dtype=np.float64)

@@ -29,7 +29,7 @@ class Lines:
         self._rows = 0
 
     def add(self, chunk: Chunk, n_rows: int, delimiter: str) -> None:
-        """Append a chunk of so many rows."""
+        """Append a chunk and its number of rows."""
         of_rows = None
         if chunk.lines != n_rows:
             of_rows = np.empty(n_rows, np.int64)
