@@ -98,11 +98,11 @@ def inside_an_iteration() -> list[dict[str, Any]]:
         spent: dict[str, list[float]] = {part: [] for part in PARTS}
         for _ in range(5):
             items = quadratics(observations.n_items, rank)
-            seconds = [timed(partial(normal_equations, *observations.by_item, pmf, *items))]
+            seconds = [timed(partial(normal_equations, *observations.by_item[:4], pmf, *items))]
             seconds.append(timed(partial(Exact(), *items, codes, codes)))
             users = quadratics(observations.n_users, rank)
             psi = unpack(codes[:, None], rank).astype(np.float64)
-            seconds.append(timed(partial(normal_equations, *observations.by_user, psi, *users)))
+            seconds.append(timed(partial(normal_equations, *observations.by_user[:4], psi, *users)))
             Q, r, _ = users
             Q += PENALTY[rank] * np.eye(rank)
             r += PENALTY[rank] * pmf.mean(axis=0)

@@ -50,7 +50,7 @@ def instances(observations: Observations, n_events: int, penalty: float) -> Inst
     n_items = observations.n_items
     S, v = np.empty((n_items, n_events, n_events)), np.empty((n_items, n_events))
     energy = np.empty(n_items)
-    normal_equations(*observations.by_item, pmf, S, v, energy)
+    normal_equations(*observations.by_item[:4], pmf, S, v, energy)
     return S, v, energy, codes
 
 

@@ -43,8 +43,8 @@ def content(observed: Observations) -> Content:
 
 
 def _read(entries: Entries, n_rows: int, n_columns: int) -> dict[tuple[int, int], Any]:
-    ptr, index, value, weight = entries
-    assert [array.dtype.str[1:] for array in entries] == ["i8", "i4", "f4", "f4"]
+    ptr, index, value, weight = entries[:4]
+    assert [array.dtype.str[1:] for array in entries] == ["i8", "i4", "f4", "f4", "f8"]
     assert ptr.size == n_rows + 1
     assert ptr[0] == 0
     assert ptr[-1] == index.size == value.size

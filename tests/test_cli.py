@@ -18,6 +18,7 @@ from eventspace import (
     KolmogorovPosterior,
     Observations,
 )
+from eventspace.cli import predicting
 from eventspace.cli.looking import facts
 from eventspace.cli.outputs import write_json
 from eventspace.fitted import FittedModel, load
@@ -291,16 +292,17 @@ def test_a_first_user_without_recommendations(tmp_path, run) -> None:
 def test_what_fails_halfway_leaves_no_file(csv, tmp_path, run, capsys, monkeypatch, ending) -> None:
     run("fit", csv, "-o", tmp_path / "m", *QUICK)
     before = written(tmp_path / f"r.{ending}", "before")
-    recommend, calls = FittedModel.recommend, []
+    predict, calls = FittedModel.predict, []
 
     def interrupted(self, *arguments, **options):
         calls.append(arguments)
         if len(calls) > 2:
             raise KeyboardInterrupt
-        return recommend(self, *arguments, **options)
+        return predict(self, *arguments, **options)
 
-    monkeypatch.setattr(FittedModel, "recommend", interrupted)
-    arguments = ["recommend", tmp_path / "m", "--seen", "-o", before]
+    monkeypatch.setattr(FittedModel, "predict", interrupted)
+    monkeypatch.setattr(predicting, "BLOCK", 1)
+    arguments = ["predict", tmp_path / "m", csv, "-o", before]
     assert "nothing is written" in in_process(arguments, capsys, code=130).err
     assert before.read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", before.name, "ratings.csv"]

@@ -153,7 +153,7 @@ OTHERS = [
     ("predict model good.csv --json --format csv", "--json and --format csv: choose one of them"),
     ("predict model good.csv --unit stars", "'stars' is not one of 'probability', 'original'"),
     ("predict model good.csv --user nobody", "There is no column 'nobody' among 'user'"),
-    ("recommend model anne", "The model knows no user 'anne': did you mean 'ann'"),
+    ("recommend model anne", "does not know 1 of these users: 'anne': did you mean 'ann'"),
     ("recommend model ann --top 0", "--top: 0 is no whole number of at least 1"),
     ("rules model --item Alein", "The model knows no item 'Alein': did you mean 'Alien'"),
     ("rules model --sort fame", "--sort: 'fame' is not one of 'gain', 'gain_low', 'confidence'"),

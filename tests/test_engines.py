@@ -37,8 +37,11 @@ class Backwards:
                 G[0], e[:] = factors.T @ weighted, table.energy[row]
                 h[:] = (table.left[row] @ table.right.T) @ weighted
             else:
-                ptr, index, value, weight = table
+                ptr, index, value, weight, missing = table
                 normal_equations(ptr[k : k + 2], index, value, weight, factors, G, h, e)
+                if missing.size:  # a no in every other cell
+                    others = np.setdiff1d(np.arange(len(factors)), index[ptr[k] : ptr[k + 1]])
+                    G[0] += (factors[others] * missing[others, None]).T @ factors[others]
             given = step(G, h, e, *(array[row] for array in rows))
             total = total if given is None else total + given
         return total

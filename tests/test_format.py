@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from eventspace import KolmogorovDescent
-from eventspace.data.entries import Entries
 from eventspace.data.invariants import ARRAYS, MOST, NUMBERS
 from eventspace.fitted import files, load
 from eventspace.fitted.fit import CompressedFit, DescentFit, EnsembleFit, Fit, PosteriorFit
@@ -58,7 +57,7 @@ def test_the_page_names_every_array_with_its_dtype_and_shape() -> None:
         assert (dtype, shape) == (rule.dtype, " x ".join(rule.axes)), name
         assert where == holders(name)
     assert {name.removesuffix(".npy") for name in said} == {
-        *(f"by_user_{field}" for field in Entries._fields), "user_ids", "item_ids",
+        *(f"by_user_{field}" for field in files.ENTRIES), "user_ids", "item_ids",
     }  # fmt: skip
 
 

@@ -562,7 +562,7 @@ def test_the_first_flaw_against_plain_python() -> None:
     rng = np.random.default_rng(0)
     for _ in range(300):
         seen = Observations.of(np.where(rng.random((4, 5)) < 0.6, rng.random((4, 5)), np.nan)[:, :])
-        ptr, index, value, _ = (part.copy() for part in seen.by_user)
+        ptr, index, value = (part.copy() for part in seen.by_user[:3])
         weight = rng.random(len(index)).astype(np.float32) + np.float32(0.1)
         for part, wrong in (
             (index, (-1, 5, 0, 2)),

@@ -157,7 +157,8 @@ def test_a_perfect_fit_has_a_summary() -> None:
     for value in (0.0, 0.5, 1.0):
         for penalty in (0.0, 1.0, 1e9):
             model = KolmogorovDescent(3, pmf_penalty=penalty, random_state=0)
-            assert model.fit(np.full((6, 5), value)).error_ >= 0.0
+            table = np.vstack([np.full((6, 5), value), np.full((1, 5), 0.25)])
+            assert model.fit(table).error_ >= 0.0
             assert "RMSE" in model.summary()
 
 

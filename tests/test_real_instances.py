@@ -22,7 +22,7 @@ def test_every_item_is_solved_exactly(movielens_100k, n_events: int, penalty: fl
     n_items = observations.n_items
     S, v = np.empty((n_items, n_events, n_events)), np.empty((n_items, n_events))
     energy = np.empty(n_items)
-    normal_equations(*observations.by_item, pmf, S, v, energy)
+    normal_equations(*observations.by_item[:4], pmf, S, v, energy)
 
     codes = np.zeros(n_items, dtype=np.uint64)
     cost, nodes = np.empty(n_items), np.empty(n_items, dtype=np.int64)

@@ -116,7 +116,7 @@ def demand_sound(observed: Observations) -> None:
         (observed.by_user, observed.n_users, observed.n_items),
         (observed.by_item, observed.n_items, observed.n_users),
     ):
-        ptr, index, value, weight = entries
+        ptr, index, value, weight = entries[:4]
         demand(ptr.size == n_rows + 1 and ptr[0] == 0 and ptr[-1] == index.size, "pointers")
         demand((np.diff(ptr) >= 0).all(), "pointers fall")
         demand(index.size == value.size and weight.size in (0, index.size), "lengths")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from eventspace._base.types import Floats
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.types import Floats, Positions
 from eventspace.baselines.bias import Biases, BiasModel
 from eventspace.data.entries import Entries
 
@@ -43,6 +46,9 @@ class PopularityModel(BiasModel):
 class Popularity(Biases):
     """Items are ranked by how many users have rated them."""
 
-    def appeal(self, p: Floats) -> Floats:
-        """What :meth:`recommend` ranks the items by: their numbers of ratings."""
-        return self.observations.by_item.sizes.astype(np.float64)
+    def appeal(
+        self, users: Positions, p: Floats, *, meets: bool, like: float | None
+    ) -> dict[str, NDArray[Any]]:
+        """What items are ranked by: the share of users who have rated them."""
+        seen = self.observations
+        return {"chance": np.broadcast_to(seen.by_item.sizes / seen.n_users, p.shape)}

@@ -41,6 +41,7 @@ for command in (
     looking.report,
     predicting.predict,
     predicting.recommend,
+    predicting.similar,
     reasoning.rules,
     reasoning.explain,
     reasoning.query,

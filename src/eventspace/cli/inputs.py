@@ -68,11 +68,18 @@ def source(path: Path) -> Path | BinaryIO:
 
 
 def observations(
-    path: Path, text: TextOptions, columns: Columns, wide: bool, scale: str, duplicates: Any
+    path: Path,
+    text: TextOptions,
+    columns: Columns,
+    wide: bool,
+    scale: str,
+    duplicates: Any,
+    missing: str = "unknown",
 ) -> Observations:
     """The observations in a table, with the columns that are named."""
     named = columns.named
     options = {"scale": _scale(scale), "duplicates": duplicates, **dataclasses.asdict(text)}
+    options["missing"] = _missing(missing)
     if wide:
         others = [f"--{role}" for role in named if role != "user"]
         if others:
@@ -101,6 +108,15 @@ def times(
     return entry_times(seen, table, roles, time)
 
 
+def _missing(text: str) -> Any:
+    try:
+        return text if text in ("unknown", "no") else float(text)
+    except ValueError:
+        raise UserError(
+            f"--missing {text} says nothing: write unknown, no, or the weight of a no, such as 0.5."
+        ) from None
+
+
 def _scale(text: str) -> Any:
     if text in ("auto", "max"):
         return text
@@ -126,6 +142,13 @@ class Described(NamedTuple):
         title = one_like(text, titles)
         at = int(self.ids.positions([one_like(text, self.ids)])[0])
         return title if at < 0 or titles.positions([title])[0] >= 0 else titles[at]
+
+    def items(self, path: Path | None, text: TextOptions) -> list[Any] | None:
+        """The items in the first column of a table, as the model calls them."""
+        if path is None:
+            return None
+        wanted = read_table(source(path), (), text, (self.ids,)).ids(0).to_pylist()
+        return [self.item(str(id_)) for id_ in wanted if id_ is not None]
 
     def query(self, expression: str) -> Any:
         """The event of an expression over titles and ids."""

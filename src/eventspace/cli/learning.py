@@ -69,6 +69,13 @@ def fit(
         int | None,
         typer.Option(metavar="N", parser=options.whole(1), help="Models of an ensemble."),
     ] = None,
+    meets: Annotated[
+        bool | None,
+        typer.Option(
+            "--meets/--no-meets",
+            help="Learn who meets what, by which recommend ranks [yes, for model and posterior].",
+        ),
+    ] = None,
     user_attributes: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Numbers of users: a column of ids first."),
@@ -87,6 +94,7 @@ def fit(
     wide: options.Wide = False,
     scale: options.Scale = "auto",
     duplicates: options.Duplicates = "error",
+    missing: options.Missing = "unknown",
     sep: options.Sep = None,
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
@@ -106,6 +114,7 @@ def fit(
         "n_iter": iterations,
         "n_chains": chains,
         "n_models": models,
+        "meets": meets,
     }
     model = made(kind, parameters, random_state=seed, n_jobs=threads)
     attributes = {
@@ -121,7 +130,7 @@ def fit(
         raise UserError(f"{option} is not for --kind {kind}, but for model or posterior.")
     columns = inputs.Columns(user, item, value, weight, successes, trials)
     text = inputs.written(sep, decimal, encoding, header)
-    seen = inputs.observations(table, text, columns, wide, scale, duplicates)
+    seen = inputs.observations(table, text, columns, wide, scale, duplicates, missing)
     ids = {"user_attributes": seen.user_ids, "item_attributes": seen.item_ids}
     tables = {name: inputs.attributes(path, text, ids[name]) for name, path in attributes.items()}
     model.fit(seen, **tables)

@@ -126,6 +126,15 @@ Duplicates = Annotated[
     typer.Option(help="What a pair that occurs twice gets.", rich_help_panel=COLUMNS),
 ]
 
+Missing = Annotated[
+    str,
+    typer.Option(
+        metavar="unknown|no|X",
+        help="What a pair says that is not in the table: nothing, no, or no with weight X.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+
 # How text files are written: all that a command reads
 Sep = Annotated[
     str | None,
@@ -180,6 +189,14 @@ Tags = Annotated[
 Unit = Annotated[
     Literal["probability", "original"],
     typer.Option(help="Probabilities, or values as in the table that was fitted."),
+]
+
+Unknown = Annotated[
+    Literal["error", "population"],
+    typer.Option(help="What an id that the model does not know gets."),
+]
+Top = Annotated[
+    int, typer.Option(metavar="N", parser=whole(1), help="How many of the best for each.")
 ]
 
 # Where a table goes, and how it looks

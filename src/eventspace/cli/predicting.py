@@ -1,10 +1,10 @@
-"""Commands that predict: predict and recommend."""
+"""Commands that predict: predict, recommend and similar."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -26,10 +26,7 @@ def predict(
         ),
     ] = None,
     unit: options.Unit = "probability",
-    unknown: Annotated[
-        Literal["error", "population"],
-        typer.Option(help="What an id that the model does not know gets."),
-    ] = "error",
+    unknown: options.Unknown = "error",
     user: options.User = None,
     item: options.Item = None,
     sep: options.Sep = None,
@@ -87,13 +84,25 @@ def recommend(
     users: Annotated[
         list[str] | None, typer.Argument(metavar="[USER]...", help="Whom; everybody if none.")
     ] = None,
-    top: Annotated[
-        int, typer.Option(metavar="N", parser=options.whole(1), help="How many items for each.")
-    ] = 10,
+    top: options.Top = 10,
+    candidates: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Only the items in its first column.")
+    ] = None,
+    exclude: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Not the items in its first column."),
+    ] = None,
     min_evidence: Annotated[
-        int, typer.Option(metavar="N", parser=options.whole(1), help="Ratings an item must have.")
+        int, typer.Option(metavar="N", parser=options.whole(0), help="Ratings an item must have.")
     ] = 1,
     seen: Annotated[bool, typer.Option("--seen", help="Also what the user has rated.")] = False,
+    meets: Annotated[
+        bool,
+        typer.Option(
+            "--meets/--no-meets", help="Rank by the chance to meet and like, or by the prediction."
+        ),
+    ] = True,
+    unknown: options.Unknown = "error",
     unit: options.Unit = "probability",
     titles: options.Titles = None,
     sep: options.Sep = None,
@@ -104,26 +113,63 @@ def recommend(
     form: options.Format = None,
     as_json: options.Json = False,
 ) -> None:
-    """List the items that users most probably like."""
-    from eventspace._base.progress import bar
+    """List the items that users most probably meet and like."""
     from eventspace.cli import inputs, outputs
 
     form_ = outputs.form_of(output, form, as_json)
     text = inputs.written(sep, decimal, encoding, header)
-    known = inputs.described(model, text, titles).model
-    ids = known.observations.user_ids
-    wanted = [inputs.one_like(user, ids) for user in users or []] or list(ids)
+    known = inputs.described(model, text, titles)
+    ids = known.model.observations.user_ids
+    wanted = [inputs.one_like(user, ids) for user in users or []] or None
+    best = known.model.recommend(
+        wanted,
+        top,
+        candidates=known.items(candidates, text),
+        exclude=known.items(exclude, text),
+        min_evidence=min_evidence,
+        seen=seen,
+        meets=meets,
+        unknown=unknown,
+        unit=unit,
+    )
+    outputs.write(dict(best), output, form_)
 
-    def recommended() -> Iterator[dict[str, Any]]:
-        with bar("recommend", len(wanted), None) as update:
-            for k, user in enumerate(wanted):
-                best = known.recommend(user, top, min_evidence=min_evidence, seen=seen, unit=unit)
-                yield {"user": [user] * len(best["item"]), **best}
-                update(k + 1, "")
 
-    if form_ == "screen":
-        blocks = list(recommended())
-        whole = {name: list(chain(*(block[name] for block in blocks))) for name in blocks[0]}
-        outputs.write(whole, output, form_)
+def similar(
+    model: options.Model,
+    item: Annotated[
+        str | None, typer.Option(metavar="ITEM", help="Items that are liked with this one.")
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option(metavar="USER", help="Users whose chances are like this one's.")
+    ] = None,
+    top: options.Top = 10,
+    min_evidence: Annotated[
+        int,
+        typer.Option(
+            metavar="N", parser=options.whole(1), help="Users, or items, that both have in common."
+        ),
+    ] = 5,
+    titles: options.Titles = None,
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
+    output: options.Output = "-",
+    form: options.Format = None,
+    as_json: options.Json = False,
+) -> None:
+    """List the items, or the users, that are most like one."""
+    from eventspace.cli import inputs, outputs
+
+    form_ = outputs.form_of(output, form, as_json)
+    if (item is None) == (user is None):
+        raise UserError("similar wants --item ITEM or --user USER, one of them.")
+    known = inputs.described(model, inputs.written(sep, decimal, encoding, header), titles)
+    if item is not None:
+        found = known.model.similar_items(known.item(item), top, min_evidence=min_evidence)
     else:
-        outputs.write(recommended(), output, form_)
+        ids = known.model.observations.user_ids
+        one = inputs.one_like(str(user), ids)
+        found = known.model.similar_users(one, top, min_evidence=min_evidence)
+    outputs.write(dict(found), output, form_)

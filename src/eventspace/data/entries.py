@@ -12,18 +12,23 @@ from eventspace._base.jit import njit
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 Float32Array = npt.NDArray[np.float32]
+Float64Array = npt.NDArray[np.float64]
+
+UNKNOWN: Float64Array = np.empty(0)  # what is missing says nothing
 
 
 class Entries(NamedTuple):
     """One order of the observed entries: row r holds ``ptr[r]:ptr[r + 1]`` of the other arrays.
 
-    ``weight`` is empty where the observations have none.
+    ``weight`` is empty where the observations have none. ``missing`` is the weight with which a
+    cell that is not stored says no, for each column; it is empty where such cells say nothing.
     """
 
     ptr: Int64Array
     index: Int32Array  # type: ignore[assignment]  # hides tuple.index
     value: Float32Array
     weight: Float32Array
+    missing: Float64Array = UNKNOWN
 
     @property
     def sizes(self) -> Int64Array:
@@ -32,8 +37,18 @@ class Entries(NamedTuple):
 
     @property
     def rated(self) -> npt.NDArray[np.bool_]:
-        """Which rows have any."""
-        return np.asarray(self.sizes > 0)
+        """Which rows say anything: those with entries, or all if what is missing speaks."""
+        return np.asarray((self.sizes > 0) | (self.missing.size > 0))
+
+    @property
+    def counts(self) -> Float64Array:
+        """How many observations each row is worth: a no that is missing counts by its weight."""
+        stored = self.sizes.astype(np.float64)
+        if not self.missing.size:
+            return stored
+        own = np.repeat(np.arange(len(stored)), self.sizes)
+        of_stored = np.bincount(own, self.missing[self.index], len(stored))
+        return np.asarray(stored + self.missing.sum() - of_stored)
 
     def taken(self, rows: Int64Array) -> Entries:
         """These rows only."""
@@ -41,12 +56,17 @@ class Entries(NamedTuple):
         ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         at = np.repeat(self.ptr[rows] - ptr[:-1], sizes) + np.arange(ptr[-1])
         weight = self.weight[at] if self.weight.size else self.weight
-        return Entries(ptr, self.index[at], self.value[at], weight)
+        return Entries(ptr, self.index[at], self.value[at], weight, self.missing)
 
     def rows(self, start: int) -> Entries:
         """The rows from ``start`` on."""
         ptr, begin = self.ptr[start:], self.ptr[start]
-        return Entries(ptr - begin, self.index[begin:], self.value[begin:], self.weight[begin:])
+        return self._replace(
+            ptr=ptr - begin,
+            index=self.index[begin:],
+            value=self.value[begin:],
+            weight=self.weight[begin:],
+        )
 
 
 class Repeats(NamedTuple):
@@ -69,7 +89,7 @@ def transpose(entries: Entries, n_rows: int) -> Entries:
 
     So two transpositions sort any grouping, in O(entries).
     """
-    return Entries(*_transpose(*entries, n_rows))
+    return Entries(*_transpose(*entries[:4], n_rows))
 
 
 def find_repeats(entries: Entries) -> Repeats:

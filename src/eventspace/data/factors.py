@@ -29,11 +29,29 @@ def dot_products(
     return p
 
 
+def squared_errors(
+    observations: Observations, pmf: Floats, indicators: NDArray[Any], *, weighted: bool = True
+) -> Floats:
+    """Of each user: the (weighted) sum of (theta_u . psi_i - p_ui)^2.
+
+    A missing entry that says no adds w (theta_u . psi_i)^2: what all pairs do, less the stored.
+    """
+    (u, i, p), missing = observations.coo(), observations.missing
+    predicted = dot_products(pmf, indicators, u, i)
+    error = np.square(predicted - p)
+    if weighted and observations.weighted:
+        error *= observations.by_user.weight
+    if not missing:
+        return np.asarray(np.bincount(u, error, len(pmf)))
+    psi = indicators.astype(np.float64)
+    of_all = np.einsum("ud,de,ue->u", pmf, psi.T @ psi, pmf, optimize=True)
+    of_stored = np.bincount(u, error - missing * np.square(predicted), len(pmf))
+    return np.asarray(of_stored + missing * of_all)
+
+
 def squared_error(observations: Observations, pmf: Floats, indicators: NDArray[Any]) -> float:
     """The weighted sum of (theta_u . psi_i - p_ui)^2."""
-    u, i, p = observations.coo()
-    error = np.square(dot_products(pmf, indicators, u, i) - p)
-    return float(error @ observations.by_user.weight if observations.weighted else error.sum())
+    return float(squared_errors(observations, pmf, indicators).sum())
 
 
 def checked_parts(

@@ -23,6 +23,7 @@ from eventspace.data.entries import Entries
 from eventspace.data.ids import Ids
 
 PMF_SLACK = 1e-6  # that a PMF, as rounding leaves it, may be away from one
+MET_SLACK = 1e-4  # the same in 32 bits
 LEAST_PIVOT = 1e-8  # of the Cholesky factor of a covariance: below it, it is taken as singular
 MOST_SAMPLES = 4096  # of an average
 MOST_JOINT = 512  # events that are weighed together
@@ -67,6 +68,8 @@ ARRAYS = {
     "noise": Array("float64", ("users",), 0.0, 1e6),
     "same_bits": Array("float64", ("events",), 0.0, 1.0, unknown=True),
     "same_pmf": Array("float64", ("events",), -1.0, 1.0, unknown=True),
+    "met_pmf": Array("float32", ("users", "met_events"), 0.0, 1.0),
+    "met_codes": Array("uint64", ("items", "met_words")),
     "half_codes": Array("uint64", ("items", "halves")),
     "open": Array("float64", ("users",), 0.0),
     "covariance": Array("float64", ("groups", "joint", "joint"), -1e6, 1e6),
@@ -146,10 +149,10 @@ def check_ids(ids: Ids, what: str) -> None:
 def check_entries(entries: Entries, n_rows: int, n_columns: int) -> None:
     """Refuse entries whose pointers, indices, values or weights are out of order or range."""
     kinds = ("int64", "int32", "float32", "float32")
-    for (name, array), kind in zip(entries._asdict().items(), kinds, strict=True):
+    for (name, array), kind in zip(entries._asdict().items(), kinds, strict=False):
         if array.dtype != kind or array.ndim != 1 or not array.flags.c_contiguous:
             raise InvariantError(f"{name} is not a 1-D array of {kind}")
-    ptr, index, value, weight = entries
+    ptr, index, value, weight = entries[:4]
     if len(ptr) != n_rows + 1:
         raise InvariantError(f"ptr has {len(ptr):,} numbers for {n_rows:,} users")
     if len(value) != len(index) or len(weight) not in (0, len(index)):
@@ -220,6 +223,8 @@ def check_fit(
         _check_halves(arrays["half_codes"], n_events)
         if numbers["n_learnt_users"] > n_users or numbers["n_learnt_items"] > n_items:
             raise InvariantError("more users or items were learnt from than there are")
+    if "met_pmf" in arrays:
+        _check_meetings(arrays["met_pmf"], arrays["met_codes"])
     if "history" in arrays and not arrays["history"].size:
         raise InvariantError("history is empty")
     if "n_samples" in numbers:
@@ -231,6 +236,16 @@ def _check_halves(codes: NDArray[Any], n_events: int) -> None:
         raise InvariantError(f"half_codes has {codes.shape[1]:,} columns, not two or none")
     if n_events < WORD and (codes >> np.uint64(n_events)).any():
         raise InvariantError(f"half_codes have events beyond the {n_events:,} that there are")
+
+
+def _check_meetings(pmf: NDArray[Any], codes: NDArray[Any]) -> None:
+    """Models of 64 events side by side."""
+    n_models = codes.shape[1]
+    if n_models > MOST_SAMPLES or pmf.shape[1] != n_models * WORD:
+        raise InvariantError(f"met_pmf has {pmf.shape[1]:,} events, met_codes {n_models:,} words")
+    row = _simplex_flaw(pmf, n_models, MET_SLACK) if n_models else -1
+    if row >= 0:
+        raise InvariantError(f"row {row} of met_pmf is no distribution")
 
 
 def _check_array(name: str, array: NDArray[Any], axes: dict[str, int]) -> None:

@@ -26,6 +26,7 @@ from eventspace.data.entries import (
 )
 from eventspace.data.ids import Ids
 from eventspace.data.invariants import check_entries, check_ids
+from eventspace.data.missing import MissingOption, scale_of_yes, that_speak, weight_of_missing
 from eventspace.data.readers import raw_entries
 from eventspace.data.readers.cleaning import clean
 from eventspace.data.readers.raw_entries import Known, RawEntries
@@ -52,6 +53,10 @@ class Observations:
       because rounding may cause that.
     - ``duplicates``. What to do if the same (user, item) occurs more than once: ``"error"``,
       ``"mean"`` (with weights, the weighted mean, and the weights add up) or ``"last"``.
+    - ``missing``. What a pair says that is not in the table: ``"unknown"``, nothing; ``"no"``,
+      that it did not come true, as in visits, clicks and baskets, where only the yes is stored; a
+      number: no, with this weight beside the 1 of a stored entry. Such a table needs no values:
+      every row is a yes, also a repeated one.
     - ``users``, ``items``. Ids that keep their positions, such as those of a fitted model; new ids
       follow them.
     - ``sep``, ``decimal``, ``encoding``, ``header``. How a text file is written: what separates
@@ -68,6 +73,7 @@ class Observations:
     by_item: Entries
     scale: tuple[float, float]
     library: str
+    missing: float = 0.0  # the weight with which a missing entry says no; 0: it says nothing
 
     @classmethod
     def of(
@@ -76,6 +82,7 @@ class Observations:
         *,
         scale: ScaleOption = "auto",
         duplicates: Duplicates = "error",
+        missing: MissingOption = "unknown",
         users: Ids | None = None,
         items: Ids | None = None,
         **text: Unpack[TextKeywords],
@@ -86,7 +93,8 @@ class Observations:
           or Parquet file with one, or a stream of its bytes;
         - an array or nested lists, users x items, NaN where missing;
         - a scipy.sparse array or matrix: stored entries are observed, including zeros;
-        - a tuple ``(users, items, values)`` or ``(users, items, values, weights)``;
+        - a tuple ``(users, items, values)`` or ``(users, items, values, weights)``, or, where
+          what is missing says no, ``(users, items)``;
         - Observations: the same, unless they have to be aligned or rescaled;
         - a data set of ``eventspace.datasets``: its table, on its scale.
 
@@ -115,22 +123,22 @@ class Observations:
         """
         scale = units.checked_option(scale)
         known = Known.of(users, items)
-        options = for_files(data, TextOptions(**text))
+        options, weight = for_files(data, TextOptions(**text)), weight_of_missing(missing)
         if callable(getattr(data, "observations", None)):
             data = data.observations()
         if isinstance(data, Observations):
-            return data._aligned(scale, known)
+            return data._aligned(scale, known, weight)
         table = table_of(data, options=options)
         with _said_of(data):
             if isinstance(data, tuple):
-                raw = raw_entries.from_triples(data, known)
+                raw = raw_entries.from_columns(data, known, valued=not weight)
             elif table is None:
                 raw = raw_entries.from_grid(data, None, known)
-            elif (roles := long_roles(table)) is None:
+            elif (roles := long_roles(table, valued=not weight)) is None:
                 raw = raw_entries.from_wide(table, None, None, known)
             else:
                 raw = raw_entries.from_long(table, roles, known)
-            return _build(raw, scale, duplicates)
+            return _build(raw, scale, duplicates, weight)
 
     @classmethod
     def from_long(
@@ -145,6 +153,7 @@ class Observations:
         trials: Hashable | None = None,
         scale: ScaleOption = "auto",
         duplicates: Duplicates = "error",
+        missing: MissingOption = "unknown",
         users: Ids | None = None,
         items: Ids | None = None,
         **text: Unpack[TextKeywords],
@@ -163,9 +172,11 @@ class Observations:
             raise UserError(
                 f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
             )
+        weight = weight_of_missing(missing)
         with _said_of(data):
-            raw = raw_entries.from_long(table, assign(table, named), Known.of(users, items))
-            return _build(raw, units.checked_option(scale), duplicates)
+            roles = assign(table, named, valued=not weight)
+            raw = raw_entries.from_long(table, roles, Known.of(users, items))
+            return _build(raw, units.checked_option(scale), duplicates, weight)
 
     @classmethod
     def from_wide(
@@ -176,6 +187,7 @@ class Observations:
         weight: Any = None,
         scale: ScaleOption = "auto",
         duplicates: Duplicates = "error",
+        missing: MissingOption = "unknown",
         users: Ids | None = None,
         items: Ids | None = None,
         **text: Unpack[TextKeywords],
@@ -200,11 +212,12 @@ class Observations:
                 raw = raw_entries.from_grid(data, weight, known)
             else:
                 raw = raw_entries.from_wide(table, user, weight, known)
-            return _build(raw, units.checked_option(scale), duplicates)
+            return _build(raw, units.checked_option(scale), duplicates, weight_of_missing(missing))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """One order only, which is checked when it is read: the other follows from it."""
-        parts = (self.user_ids, self.item_ids, self.by_user, self.scale, self.library)
+        by_user = Entries(*self.by_user[:4])
+        parts = (self.user_ids, self.item_ids, by_user, self.scale, self.library, self.missing)
         return checked_observations, parts
 
     @property
@@ -218,6 +231,11 @@ class Observations:
         return len(self.item_ids)
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Users x items."""
+        return self.n_users, self.n_items
+
+    @property
     def n_observed(self) -> int:
         """How many entries are observed."""
         return self.by_user.index.size
@@ -229,25 +247,30 @@ class Observations:
 
     @property
     def total_weight(self) -> float:
-        """The sum of the weights, which are one each where the entries have none."""
-        weight = self.by_user.weight
-        return float(weight.sum(dtype=np.float64)) if self.weighted else float(self.n_observed)
+        """The sum of the weights, which are one each where the entries have none.
+
+        To it come those of missing entries that say no.
+        """
+        n_missing = self.n_users * self.n_items - self.n_observed
+        return self.mean_weight * self.n_observed + self.missing * n_missing
 
     @property
     def mean_weight(self) -> float:
         """What weights are measured in, so that noise is that of a typical observation."""
-        return self.total_weight / self.n_observed
+        weight = self.by_user.weight
+        return float(weight.sum(dtype=np.float64)) / len(weight) if self.weighted else 1.0
 
     def with_unit_weight(self, unit: float) -> Observations:
         """The same with weights in units of ``unit``; without weights, the same."""
         if not self.weighted:
             return self
-        by_user, by_item = self.by_user, self.by_item
-        return replace(
-            self,
-            by_user=by_user._replace(weight=by_user.weight / np.float32(unit)),
-            by_item=by_item._replace(weight=by_item.weight / np.float32(unit)),
+        by_user, by_item = (
+            entries._replace(
+                weight=entries.weight / np.float32(unit), missing=entries.missing / unit
+            )
+            for entries in (self.by_user, self.by_item)
         )
+        return replace(self, by_user=by_user, by_item=by_item, missing=self.missing / unit)
 
     def to_unit(self, values: Any) -> npt.NDArray[np.float64]:
         """Values in the caller's unit as probabilities."""
@@ -278,7 +301,7 @@ class Observations:
             weights,
             library=self.library,
         )
-        return _build(raw, self.scale, "error")
+        return _build(raw, self.scale, "error", self.missing)
 
     def _weights(self) -> npt.NDArray[np.float32]:
         return self.by_user.weight if self.weighted else np.ones(self.n_observed, np.float32)
@@ -288,13 +311,19 @@ class Observations:
         weighted = ", weighted" if self.weighted else ""
         return (
             f"Observations({self.n_users} users x {self.n_items} items, "
-            f"{self.n_observed} observed{weighted}, scale {lo:g}..{hi:g})"
+            f"{self.n_observed} observed{weighted}{self.others}, scale {lo:g}..{hi:g})"
         )
 
-    def _aligned(self, scale: ScaleOption, known: Known) -> Observations:
-        if scale == "auto":
-            scale = self.scale
-        if known == (None, None) and scale == self.scale:
+    @property
+    def others(self) -> str:
+        """What the other pairs say, in words: nothing where they are unknown."""
+        if not self.missing:
+            return ""
+        return ", the others no" + f" (weight {self.missing:g})" * (self.missing != 1)
+
+    def _aligned(self, scale: ScaleOption, known: Known, missing: float) -> Observations:
+        scale, missing = self.scale if scale == "auto" else scale, missing or self.missing
+        if known == (None, None) and (scale, missing) == (self.scale, self.missing):
             return self
         users, items, p = self.coo()
         known_users = self.user_ids if known.users is None else known.users
@@ -310,7 +339,7 @@ class Observations:
             self.by_user.weight if self.weighted else None,
             library=self.library,
         )
-        return _build(raw, scale, "error")
+        return _build(raw, scale, "error", missing)
 
 
 @contextmanager
@@ -325,7 +354,12 @@ def _said_of(data: Any) -> Iterator[None]:
 
 
 def checked_observations(
-    user_ids: Ids, item_ids: Ids, by_user: Entries, scale: units.Scale, library: str
+    user_ids: Ids,
+    item_ids: Ids,
+    by_user: Entries,
+    scale: units.Scale,
+    library: str,
+    missing: float = 0.0,
 ) -> Observations:
     """Observations of entries in one order, as a file or a pickle has them, after checks.
 
@@ -334,8 +368,8 @@ def checked_observations(
     check_ids(user_ids, "user")
     check_ids(item_ids, "item")
     check_entries(by_user, len(user_ids), len(item_ids))
-    by_item = transpose(by_user, len(item_ids))
-    return Observations(user_ids, item_ids, by_user, by_item, scale, library)
+    both = that_speak(by_user, transpose(by_user, len(item_ids)), missing)
+    return Observations(user_ids, item_ids, *both, scale, library, missing)
 
 
 def to_learn_from(X: Any) -> Observations:
@@ -346,10 +380,32 @@ def to_learn_from(X: Any) -> Observations:
     return observations
 
 
-def _build(raw: RawEntries, option: ScaleOption, duplicates: Duplicates) -> Observations:
+def to_tell_apart(X: Any) -> Observations:
+    """The same, where not all say the same: the probability space that fits these best is empty."""
+    observations = to_learn_from(X)
+    value = observations.by_user.value
+    if not observations.missing and len(value) > 1 and value.min() == value.max():
+        raise UserError(
+            f"All {len(value):,} values are {observations.from_unit(value[0]):g}: there is nothing "
+            "to tell apart.",
+            remedy="If they say yes, and a pair that is not in the table is a no, as in visits, "
+            'clicks and baskets: Observations.of(data, missing="no").',
+            shell="If they say yes, and a pair that is not in the table is a no, as in visits, "
+            "clicks and baskets: --missing no.",
+        )
+    return observations
+
+
+def _build(
+    raw: RawEntries, option: ScaleOption, duplicates: Duplicates, missing: float = 0.0
+) -> Observations:
     """Check the entries, scale the values and put the entries in both orders."""
     if duplicates not in ("error", "mean", "last"):
         raise UserError(f"duplicates={duplicates!r}; allowed are 'error', 'mean' and 'last'.")
+    if missing:
+        option = scale_of_yes(raw.values, option)
+    if not raw.valued:
+        duplicates = "last"
     raw, scale = clean(raw, option)
     user_ids, item_ids, library = raw.user_ids, raw.item_ids, raw.library
     users, items = raw.users, raw.items
@@ -369,8 +425,8 @@ def _build(raw: RawEntries, option: ScaleOption, duplicates: Duplicates) -> Obse
             del by_item
         update(3, "")
         by_user = _without_repeats(by_user, user_ids, item_ids, duplicates)
-        by_item = transpose(by_user, len(item_ids))
-    return Observations(user_ids, item_ids, by_user, by_item, scale, library)
+        both = that_speak(by_user, transpose(by_user, len(item_ids)), missing)
+    return Observations(user_ids, item_ids, *both, scale, library, missing)
 
 
 def _without_repeats(

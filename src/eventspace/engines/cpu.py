@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
-from eventspace.engines.gram import normal_equations
+from eventspace.engines.gram import linear_terms, normal_equations
 from eventspace.engines.protocol import Product, Step, Table
 
 CHUNK_BYTES = 1 << 18  # of quadratics, at most: they stay in the cache until they are solved
@@ -94,7 +94,9 @@ class CPU:
 def _former(table: Table, factors: Floats) -> tuple[Form, bool]:
     """What forms the quadratics of some rows, and whether all rows share one Gram matrix.
 
-    Where a full table has its weights by column they do, and the linear terms are products.
+    Where a full table has its weights by column they do, and the linear terms are products. So it
+    is where what is missing says no, with the weight that a stored entry has in its column. With
+    another weight, a row's stored entries add to the shared matrix what they have more.
     """
     if isinstance(table, Product):
         weighted = factors * table.weight[:, None]
@@ -113,20 +115,40 @@ def _former(table: Table, factors: Floats) -> tuple[Form, bool]:
             G[:], h[:], e[:] = common, values @ factors, np.square(values).sum(axis=1)
 
         return of_full, True
-    ptr, index, value, weight = table
+    ptr, index, value, weight, missing = table
+    if not missing.size:
 
-    def of_entries(rows: slice, G: Floats, h: Floats, e: Floats) -> None:
+        def of_entries(rows: slice, G: Floats, h: Floats, e: Floats) -> None:
+            chunk = ptr[rows.start : rows.stop + 1]
+            normal_equations(chunk, index, value, weight, factors, G, h, e)
+
+        return of_entries, False
+    common, more = (factors * missing[:, None]).T @ factors, _more(table)
+    shared = not more.any()
+
+    def of_all(rows: slice, G: Floats, h: Floats, e: Floats) -> None:
         chunk = ptr[rows.start : rows.stop + 1]
-        normal_equations(chunk, index, value, weight, factors, G, h, e)
+        if shared:
+            G[:] = common
+        else:
+            normal_equations(chunk, index, value, more, factors, G, h, e)
+            G += common
+        linear_terms(chunk, index, value, weight, factors, h, e)
 
-    return of_entries, False
+    return of_all, shared
+
+
+def _more(entries: Entries) -> NDArray[np.float32]:
+    """What the weight of each entry is more than that of a missing one in its column."""
+    weight = entries.weight if entries.weight.size else np.float32(1)
+    return np.asarray(weight - entries.missing.astype(np.float32)[entries.index])
 
 
 def _full_table(entries: Entries, n_columns: int) -> NDArray[np.float32] | None:
     """The values as a dense table if every cell is observed and unweighted, else None."""
     n_rows = len(entries.ptr) - 1
     if entries.weight.size or entries.value.size != n_rows * n_columns:
-        return None
+        return None  # where all is stored, nothing is missing
     return entries.value.reshape(n_rows, n_columns)
 
 

@@ -77,3 +77,32 @@ def normal_equations(
                     G[a, b] += y * f[b]
             t += 1
         energy[k] = squares
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def linear_terms(
+    ptr: NDArray[np.int64],
+    index: NDArray[np.int32],
+    value: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    factors: Floats,
+    linear: Floats,
+    energy: Floats,
+) -> None:
+    """Fill h and e only, as ``normal_equations`` does: of D multiply-adds for each entry."""
+    n_events = factors.shape[1]
+    last = index.size - AHEAD
+    for k in range(ptr.size - 1):
+        h = linear[k]
+        h[:] = 0.0
+        squares = 0.0
+        for t in range(ptr[k], ptr[k + 1]):
+            if t < last:
+                for a in range(0, n_events, LINE):
+                    prefetch(factors, index[t + AHEAD], a)
+            f, p = factors[index[t]], np.float64(value[t])
+            y = p * weight[t] if weight.size > 0 else p
+            squares += y * p
+            for a in range(n_events):
+                h[a] += y * f[a]
+        energy[k] = squares

@@ -121,6 +121,8 @@ class Estimator(Holder):
     order = answered(FittedModel.order)
     events = answered(FittedModel.events)
     explain = answered(FittedModel.explain)
+    similar_items = answered(FittedModel.similar_items)
+    similar_users = answered(FittedModel.similar_users)
     summary = answered(FittedModel.summary)
     save = answered(FittedModel.save)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from eventspace._base.errors import UserError
 from eventspace.data.factors import checked_parts
-from eventspace.data.observations import Observations, to_learn_from
+from eventspace.data.observations import Observations, to_learn_from, to_tell_apart
 from eventspace.estimators.base import Estimator, answered
 from eventspace.fitted import FittedModel
 from eventspace.fitted.fit import DescentFit
@@ -120,7 +120,7 @@ class KolmogorovDescent(DescentSettings, Estimator):
             array are in the order of first appearance in ``X``.
         """
         check_settings(self)
-        observations = to_learn_from(X)
+        observations = to_tell_apart(X)
         given = read_given(observations, pmf, indicators, self.n_events)
         settings = self._settings()
         descent = learn(observations, settings, given, self._last(observations))

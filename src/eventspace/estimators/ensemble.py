@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from eventspace._base.types import Floats
-from eventspace.data.factors import dot_products, squared_error
-from eventspace.data.observations import Observations, to_learn_from
+from eventspace.data.factors import squared_error, squared_errors
+from eventspace.data.observations import Observations, to_tell_apart
 from eventspace.estimators.average import AverageEstimator
 from eventspace.fitted.ensemble import FittedEnsemble
 from eventspace.fitted.fit import EnsembleFit, stacked
@@ -86,9 +86,10 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the models from a table: anything that ``Observations.of`` reads."""
         check_settings(self)
-        observations = to_learn_from(X)
+        observations = to_tell_apart(X)
         random = check_random_state(self.random_state)
-        fold = held_out(observations, HELD_OUT, random)
+        # a yes that is held out would be a no
+        fold = None if observations.missing else held_out(observations, HELD_OUT, random)
         seed = int(random.randint(2**31))
         restarts = Restarts(self.n_events, self.n_iter, checked_engine(self), self.verbose)
         penalty = None if self.pmf_penalty == "auto" else float(self.pmf_penalty)
@@ -96,7 +97,8 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
         if fold is not None:
             best = restarts.best(fold, penalty, sizes, seed)
         else:
-            warnings.warn("no entry can be held out: intervals are too narrow", stacklevel=2)
+            if not observations.missing:
+                warnings.warn("no entry can be held out: intervals are too narrow", stacklevel=2)
             best = Trial(MIDDLE if penalty is None else penalty, sizes[-1], np.nan, np.nan)
         pmfs, bits = zip(*restarts.fitted(observations, best, seed, self.n_models), strict=True)
         pmf, codes = stacked(pmfs, bits)
@@ -120,12 +122,9 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
 
 def noise_of(seen: Observations, pmf: Floats, indicators: Any, noise: float) -> Floats:
     """The noise of all users, adjusted by the size of a user's own errors."""
-    u, i, p = seen.coo()
-    error = np.square(dot_products(pmf, indicators, u, i) - p)
-    if seen.weighted:
-        error *= seen.by_user.weight
-    mean, counts = error.mean(), seen.by_user.sizes
+    errors, counts = squared_errors(seen, pmf, indicators), seen.by_user.counts
+    mean = errors.sum() / counts.sum()
     if np.isnan(noise):  # nothing could be held out
         noise = float(np.sqrt(mean))
-    own = np.bincount(u, error, seen.n_users) / mean if mean > 0 else counts
+    own = errors / mean if mean > 0 else counts
     return np.asarray(noise * np.sqrt((own + TYPICAL) / (counts + TYPICAL)))

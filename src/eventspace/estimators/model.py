@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from eventspace.data.attributes import read_attributes
-from eventspace.data.observations import to_learn_from
+from eventspace.data.observations import to_tell_apart
 from eventspace.estimators.base import Estimator, answered
 from eventspace.fitted.compressed import CompressedModel
 from eventspace.fitted.drawing import readable
@@ -100,7 +100,7 @@ class KolmogorovModel(ModelSettings, Estimator):
             ``X``. Items without any rating have the mean indicator all the same.
         """
         check_model_settings(self)
-        observations = to_learn_from(X)
+        observations = to_tell_apart(X)
         of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
         of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
         settings = self._settings()

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from eventspace._base.errors import UserError
 from eventspace.data.attributes import read_attributes
-from eventspace.data.observations import to_learn_from
+from eventspace.data.observations import to_tell_apart
 from eventspace.estimators.average import AverageEstimator
 from eventspace.estimators.base import answered
 from eventspace.fitted.drawing import drawn
@@ -116,7 +116,7 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         in ``X``.
         """
         check_settings(self)
-        observations = to_learn_from(X)
+        observations = to_tell_apart(X)
         of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
         of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
         if (of_users.names.size or of_items.names.size) and not self.informed:

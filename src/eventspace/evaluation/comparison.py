@@ -93,6 +93,11 @@ def evaluate(
     """
     check_whole("n", n, 1)
     seen = to_learn_from(X)
+    if seen.missing:
+        raise UserError(
+            "What is missing says no in this table: a yes that is held out would be learnt as a "
+            "no. Compare recommendations of models fitted on a part of it instead."
+        )
     named = _named(models, random_state)
     least = least_like(seen, like)
     parts = list(_parts(X, seen, cv, test_size, by, time, random_state))

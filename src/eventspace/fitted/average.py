@@ -17,7 +17,7 @@ from eventspace._base.codes import WORD, pack
 from eventspace._base.errors import UserError
 from eventspace._base.foreign import is_a
 from eventspace._base.threads import run_together
-from eventspace._base.types import Bits, Codes, Floats
+from eventspace._base.types import Bits, Codes, Floats, Positions
 from eventspace.data.entries import Entries
 from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.frames import DataFrame, data_frame
@@ -55,6 +55,20 @@ class FittedAverage(FittedModel):
         fit, bits = self.record, self.record.indicators
         for events in fit.sample_events:
             yield fit.pmf[:, events] * fit.n_samples, bits[:, events]
+
+    @cached_property
+    def _factors(self) -> tuple[Floats, Floats]:
+        """Those of the chances: of the parts that are averaged, which share much."""
+        theta, psi = self.record.factors
+        psi[self.record.unsaid] = psi[self.observations.by_item.rated].mean(axis=0)
+        return theta, psi
+
+    def all_chances(self, users: Positions) -> Floats:
+        """The chances of all items for some users, -1 for the population: users x items."""
+        theta, psi = self._factors
+        pmf = theta[users]
+        pmf[users < 0] = theta[self.observations.by_user.rated].mean(axis=0)
+        return self.kept_within(pmf @ psi.T)
 
     # how sure it is
 
@@ -233,7 +247,13 @@ class FittedAverage(FittedModel):
             n_events, n_jobs=self.settings.n_jobs, verbose=self.settings.verbose
         )
         small = compressed(
-            fit.observations, fit.parts(), fit.noise, fit.left_open, n_events, settings
+            fit.observations,
+            fit.parts(),
+            fit.noise,
+            fit.left_open,
+            n_events,
+            settings,
+            fit.meetings,
         )
         return CompressedModel(small, settings)
 

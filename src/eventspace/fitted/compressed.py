@@ -22,6 +22,7 @@ from eventspace.fitted.fit import CompressedFit
 from eventspace.fitted.model import FittedModel
 from eventspace.fitted.summary import Summary, summary_of_compressed
 from eventspace.fitting.compression import SOLVER, Compression, Part, Target
+from eventspace.fitting.meetings import Meetings
 from eventspace.fitting.settings import checked_engine
 from eventspace.pmf import Pairwise
 from eventspace.sampling.settings import ModelSettings
@@ -38,6 +39,7 @@ def compressed(
     left_open: Floats,
     n_events: int | str,
     settings: Any,
+    meetings: Meetings,
     n_guides: int = 0,
 ) -> CompressedFit:
     """One model that predicts what the mean of the parts predicts.
@@ -46,8 +48,7 @@ def compressed(
     each user, ``left_open`` the variance of their chances in each part. "auto" takes the least
     number of events whose expected RMSE on new ratings is hardly above the average's.
     """
-    of_user = observations.by_user.sizes.astype(np.float64) + 1
-    of_item = observations.by_item.sizes.astype(np.float64) + 1
+    of_user, of_item = observations.by_user.counts + 1, observations.by_item.counts + 1
     rated = observations.by_user.rated
     variance = float(np.mean(np.square(noise[rated])))
     unsure = float(np.mean(left_open[rated])) + _spread(parts, of_user, of_item)
@@ -91,6 +92,8 @@ def compressed(
         n_learnt_users=observations.n_users,
         n_learnt_items=observations.n_items,
         half_codes=np.array(half_codes, np.uint64).reshape(-1, len(bits)).T.copy(),
+        met_pmf=meetings.pmf,
+        met_codes=meetings.codes,
     )
 
 
@@ -128,7 +131,8 @@ def _agreement(
     product = np.average(apart[0] * apart[1], axis=0, weights=of_user)
     size = np.sqrt(squares[0] * squares[1])
     correlation = np.divide(product, size, out=np.zeros(n_events), where=size > 0)
-    return np.average(same, axis=0, weights=of_item), np.clip(correlation, -1.0, 1.0)
+    share = np.average(same, axis=0, weights=of_item)
+    return np.clip(share, 0.0, 1.0), np.clip(correlation, -1.0, 1.0)  # beyond by rounding
 
 
 def _with_new(half_codes: Codes, codes: Codes, items: Positions) -> Codes:
@@ -193,7 +197,7 @@ class CompressedModel(FittedModel):
         step = SolveNewPmfs(*fit.expected_user)
         bits = fit.indicators.astype(np.float64)
         checked_engine(self.settings).run(step, by_user, bits, pmf)
-        pmf[by_user.sizes == 0] = fit.pmf_mean
+        pmf[~by_user.rated] = fit.pmf_mean
         return pmf
 
     def fold_in(self, X: Any) -> Self:
@@ -260,7 +264,11 @@ class CompressedModel(FittedModel):
         from eventspace.fitted.drawing import readable  # which imports SciPy
 
         settings = replace(
-            self.settings, n_events=self.record.n_events, random_state=seed, verbose=False
+            self.settings,
+            n_events=self.record.n_events,
+            meets=False,
+            random_state=seed,
+            verbose=False,
         )
         nothing = [
             read_attributes(None, ids, "attributes")

@@ -11,12 +11,15 @@ from eventspace.data.factors import squared_error
 from eventspace.data.observations import Observations
 from eventspace.fitted.compressed import compressed
 from eventspace.fitted.fit import CompressedFit, PosteriorFit, stacked
+from eventspace.fitting.meetings import Meetings, learn_meetings
+from eventspace.fitting.settings import checked_engine
 from eventspace.sampling.kept_samples import Kept, keep
 from eventspace.sampling.sampler import Draws, Sampler, mean_laws
 from eventspace.sampling.settings import ModelSettings, SamplingSettings, chains_for, sampling_of
 
 GUIDES = 2  # chains that are the same whatever the seed: events begin there
 GUIDING_SEED = 0
+OF_MEETINGS = 1  # what makes their generator another one
 
 
 def drawn(
@@ -27,6 +30,7 @@ def drawn(
 ) -> PosteriorFit:
     """The average of what chains draw, given a table."""
     seed = seed_of(settings.random_state)
+    meetings = _meetings(observations, settings, seed)
     rngs = np.random.default_rng(seed).spawn(chains_for(settings, observations.n_observed))
     chains, kept = _run(observations, settings, of_users, of_items, rngs)
     laws, noise = mean_laws(chains), np.sqrt(kept.variance)
@@ -52,6 +56,8 @@ def drawn(
         concentration=laws.concentration,
         user_spread=float(np.sqrt(laws.user_variance)),
         item_spread=float(np.sqrt(laws.item_variance)),
+        met_pmf=meetings.pmf,
+        met_codes=meetings.codes,
     )
 
 
@@ -70,8 +76,9 @@ def readable(
     sampling = sampling_of(settings, observations.n_observed)
     n_chains = int(sampling.n_chains)
     n_guides = min(GUIDES, n_chains - 1)
+    seed = seed_of(settings.random_state)
     guides = np.random.default_rng(GUIDING_SEED).spawn(n_guides)
-    others = np.random.default_rng(seed_of(settings.random_state)).spawn(n_chains - n_guides)
+    others = np.random.default_rng(seed).spawn(n_chains - n_guides)
     _, kept = _run(observations, sampling, of_users, of_items, guides + others)
     parts = kept.parts
     return compressed(
@@ -81,8 +88,19 @@ def readable(
         kept.left_open,
         settings.n_events,
         settings,
+        _meetings(observations, settings, seed),
         n_guides=max(1, round(len(parts) * n_guides / n_chains)) if n_guides else 0,
     )
+
+
+def _meetings(
+    observations: Observations, settings: SamplingSettings | ModelSettings, seed: int
+) -> Meetings:
+    """Who meets what, if it is to be learnt."""
+    if not settings.meets:
+        return Meetings.none(*observations.shape)
+    rng = np.random.default_rng([seed, OF_MEETINGS])
+    return learn_meetings(observations, checked_engine(settings), rng, settings.verbose)
 
 
 def _run(

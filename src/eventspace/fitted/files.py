@@ -25,6 +25,7 @@ from eventspace.data.scale import Scale
 from eventspace.fitted.fit import CompressedFit, DescentFit, EnsembleFit, Fit, PosteriorFit
 from eventspace.fitting import restarts
 from eventspace.fitting import settings as descents
+from eventspace.fitting.meetings import Meetings
 from eventspace.fitting.restarts import EnsembleSettings
 from eventspace.fitting.settings import DescentSettings
 from eventspace.sampling import settings as chains
@@ -39,7 +40,17 @@ KINDS: dict[str, tuple[type[Fit], type[Any]]] = {
     PosteriorFit.estimator: (PosteriorFit, SamplingSettings),
 }
 BEFORE_3 = "KolmogorovModel"  # what formats 1 and 2 call a descent
-HEADER_KEYS = ("format", "version", "model", "written_by", "parameters", "scale", "library")
+HEADER_KEYS = (
+    "format",
+    "version",
+    "model",
+    "written_by",
+    "parameters",
+    "scale",
+    "library",
+    "missing",
+)
+ENTRIES = ("ptr", "index", "value", "weight")
 SWITCHES = ("verbose", "warm_start")
 UNKNOWN = ("held_out_error",)  # NaN where it is not known, and null in a file
 
@@ -76,11 +87,12 @@ def save_fit(fit: Fit, settings: Any, path: str | os.PathLike[str]) -> None:
         "parameters": {name: _plain(value) for name, value in vars(settings).items()},
         "scale": list(seen.scale),
         "library": seen.library,
+        "missing": seen.missing,
         **_numbers(fit),
     }
     arrays = _arrays(fit)
     arrays |= {"user_ids": seen.user_ids.values, "item_ids": seen.item_ids.values}
-    arrays |= {f"by_user_{name}": array for name, array in seen.by_user._asdict().items()}
+    arrays |= {f"by_user_{name}": getattr(seen.by_user, name) for name in ENTRIES}
     _check_settings(settings, fit)  # what could not be read again is not written
     _parameters(header["parameters"], [])
     archive.write(path, header, arrays)
@@ -134,6 +146,8 @@ def load_fit(path: str | os.PathLike[str], wanted: str | None = None) -> tuple[F
         if name == BEFORE_3 and stored.header["version"] < 3:
             name = DescentFit.estimator
             stored.header.pop("loss", None)  # which a descent does not have
+        if stored.header["version"] < 4:
+            stored.header["missing"] = 0.0
         if name not in list(KINDS) or wanted not in (None, name):
             held = (
                 name
@@ -155,9 +169,11 @@ def load_fit(path: str | os.PathLike[str], wanted: str | None = None) -> tuple[F
 
 
 def _read_arrays(kind: type[Fit], stored: archive.Stored) -> dict[str, NDArray[Any]]:
-    names = _names(kind, ARRAYS)
+    names, met = _names(kind, ARRAYS), ("met_pmf", "met_codes")
+    if stored.header["version"] < 4:
+        names = [name for name in names if name not in met]
     texts = [name for name in names if ARRAYS[name].dtype == "object"]
-    entries = [f"by_user_{name}" for name in Entries._fields]
+    entries = [f"by_user_{name}" for name in ENTRIES]
     arrays = stored.numbers([*(name for name in names if name not in texts), *entries])
     # how many objects there should be is known before any of them is made
     arrays["user_ids"] = stored.objects("user_ids", max(0, arrays["by_user_ptr"].size - 1))
@@ -166,7 +182,8 @@ def _read_arrays(kind: type[Fit], stored: archive.Stored) -> dict[str, NDArray[A
         table = arrays[name.replace("_attribute_names", "_attributes")]
         arrays[name] = stored.objects(name, table.shape[-1] if table.ndim else 0)
     stored.refuse_others()
-    return arrays
+    nothing = Meetings.none(len(arrays["user_ids"]), len(arrays["item_ids"]))
+    return {**dict(zip(met, nothing, strict=True)), **arrays}
 
 
 def _checked_header(kind: type[Fit], header: dict[str, Any]) -> dict[str, Any]:
@@ -185,6 +202,9 @@ def _checked_header(kind: type[Fit], header: dict[str, Any]) -> dict[str, Any]:
         raise InvariantError(f"its scale is {scale!r:.60}")
     if header["library"] not in LIBRARIES:
         raise InvariantError(f"its library is {header['library']!r:.60}")
+    missing = header["missing"]
+    if type(missing) not in (int, float) or not 0 <= missing < math.inf:
+        raise InvariantError(f"its weight of what is missing is {missing!r:.60}")
     return header
 
 
@@ -193,9 +213,10 @@ def _revived(kind: type[Fit], header: dict[str, Any], arrays: Mapping[str, NDArr
     observations = checked_observations(
         Ids(arrays["user_ids"]),
         Ids(arrays["item_ids"]),
-        Entries(*(arrays[f"by_user_{name}"] for name in Entries._fields)),
+        Entries(*(arrays[f"by_user_{name}"] for name in ENTRIES)),
         _scale(header["scale"]),
         _library(header["library"]),
+        float(header["missing"]),
     )
     parts: dict[str, Any] = {name: arrays[name] for name in _names(kind, ARRAYS)}
     parts |= {name: header[name] for name in _names(kind, NUMBERS)}

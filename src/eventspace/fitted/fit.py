@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from eventspace._base.codes import pack, unpack
 from eventspace._base.types import Bits, Codes, Floats, Positions
 from eventspace.data.attributes import Attributes
-from eventspace.data.factors import dot_products, squared_error
+from eventspace.data.factors import squared_error, squared_errors
 from eventspace.data.observations import Observations
 from eventspace.fitting.compression import Part
 from eventspace.fitting.descent import Descent, population_centre
+from eventspace.fitting.meetings import Meetings
 
 TINY = 1e-9  # a variance that is next to nothing
 FEW = 10  # ratings that the errors of all users are worth, where one has few
@@ -49,6 +50,11 @@ class Fit(ABC):
     def factors(self) -> tuple[Floats, Floats]:
         """theta and psi as numbers, users x events and items x events: p is their product."""
         return self.pmf, self.indicators.astype(np.float64)
+
+    @property
+    def meetings(self) -> Meetings:
+        """Who meets what, if it was learnt."""
+        return Meetings.none(*self.observations.shape)
 
     @property
     @abstractmethod
@@ -129,11 +135,10 @@ class DescentFit(Fit):
     @property
     def spread(self) -> Floats:
         """The root mean square of a user's errors, those of few ratings drawn to all users'."""
-        u, i, p = self.observations.coo()
-        square = np.square(dot_products(*self.factors, u, i) - p)
-        sizes = self.observations.by_user.sizes
-        errors = np.bincount(u, square, len(sizes))
-        return np.asarray(np.sqrt((errors + FEW * square.mean()) / (sizes + FEW)))
+        errors = squared_errors(self.observations, *self.factors, weighted=False)
+        counts = self.observations.by_user.counts
+        mean = errors.sum() / counts.sum()
+        return np.asarray(np.sqrt((errors + FEW * mean) / (counts + FEW)))
 
     @property
     def n_iter(self) -> int:
@@ -164,8 +169,15 @@ class CompressedFit(Fit):
     n_learnt_users: int  # those after them were folded in, and tell nothing of what is expected
     n_learnt_items: int
     half_codes: Codes  # items x halves: the sets there; one group of chains has no halves
+    met_pmf: NDArray[np.float32]  # who meets what: users x events, none if it was not learnt
+    met_codes: Codes  # items x words
 
     estimator: ClassVar[str] = "KolmogorovModel"
+
+    @property
+    def meetings(self) -> Meetings:
+        """Who meets what."""
+        return Meetings(self.met_pmf, self.met_codes)
 
     @property
     def spread(self) -> Floats:
@@ -309,8 +321,15 @@ class PosteriorFit(AverageFit):
     concentration: float  # of PMFs around their centres
     user_spread: float  # of the users' inclinations: a standard deviation
     item_spread: float
+    met_pmf: NDArray[np.float32]  # who meets what: users x events, none if it was not learnt
+    met_codes: Codes  # items x words
 
     estimator: ClassVar[str] = "KolmogorovPosterior"
+
+    @property
+    def meetings(self) -> Meetings:
+        """Who meets what."""
+        return Meetings(self.met_pmf, self.met_codes)
 
     @cached_property
     def unsaid(self) -> Bits:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eventspace._base.codes import WORD, unpack
 from eventspace._base.errors import UserError
@@ -30,10 +31,11 @@ from eventspace.fitting.learning import learn
 from eventspace.fitting.settings import DescentSettings, checked_steps
 from eventspace.logic.algebra import Event
 from eventspace.logic.event_labels import EventLabels
-from eventspace.logic.explain import Explanation
+from eventspace.logic.explain import Explanation, Meeting
 from eventspace.logic.expressions import event_of
 from eventspace.logic.order import Order
 
+REASONS = 3  # items met that say most about another
 _SEED = 1 << 30  # of the first restart: hardly the one that the caller chose
 
 
@@ -96,6 +98,20 @@ class FittedModel(RuleTeller):
         first, last = events.start // WORD, -(-events.stop // WORD)
         bits = unpack(self.record.codes[items, first:last], events.stop - first * WORD)
         return bits[:, events.start - first * WORD :].astype(np.float64)
+
+    def appeal(
+        self, users: Positions, p: Floats, *, meets: bool, like: float | None
+    ) -> dict[str, NDArray[Any]]:
+        """P[meets and likes] of all items for some users, if it is known who meets what."""
+        from eventspace.rules.likes import ChanceOfLike, liked_from
+
+        meetings = self.record.meetings
+        if not (meets and meetings):
+            return {}
+        seen = self.observations
+        law = ChanceOfLike.of(seen, self.record.spread, liked_from(seen, like))
+        likes, met = law(p, users[:, None]), meetings.chances(users)
+        return {"chance": met * likes, "meets": met, "likes": likes}
 
     # what it takes in
 
@@ -194,7 +210,20 @@ class FittedModel(RuleTeller):
 
     def explain(self, user: Any, item: Any, tags: Any = None) -> Explanation:
         """Why a prediction is what it is, as text and tables; ``tags`` as in :meth:`events`."""
-        return Explanation.of(EventLabels.of(self._readable, tags), user, item)
+        why = Explanation.of(EventLabels.of(self._readable, tags), user, item)
+        return replace(why, meeting=self._meeting(why.user_at, why.item_at))
+
+    def _meeting(self, user: int, item: int) -> Meeting | None:
+        """Why a user may meet an item, or not, if that was learnt."""
+        meetings, seen = self.record.meetings, self.observations
+        if not meetings:
+            return None
+        met = seen.by_user.index[seen.by_user.ptr[user] : seen.by_user.ptr[user + 1]]
+        met = met[met != item]
+        chance, population, of_others = meetings.reasons(user, item, met)
+        first = np.argsort(-of_others, kind="stable")[:REASONS]
+        told = [(seen.item_ids[met[k]], float(of_others[k])) for k in first]
+        return Meeting(chance, population, tuple(one for one in told if one[1] > population))
 
     # what it proves
 

@@ -11,17 +11,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.checks import check_choice, check_whole
+from eventspace._base.checks import check_choice
 from eventspace._base.errors import UserError
 from eventspace._base.types import Bits, Floats, Positions
 from eventspace.data.column import as_column, first_missing
 from eventspace.data.entries import Entries
-from eventspace.data.factors import dot_products
-from eventspace.data.frames import DataFrame, data_frame
+from eventspace.data.factors import dot_products, squared_error
+from eventspace.data.frames import DataFrame
 from eventspace.data.invariants import InvariantError
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import is_positional, read_pairs
-from eventspace.logic.space import known_position, known_positions
+from eventspace.logic.space import known_positions
 
 Unit = Literal["probability", "original"]
 Unknown = Literal["error", "population"]
@@ -118,38 +118,77 @@ class Predictor(ABC):
 
     def recommend(
         self,
-        user: Any,
+        user: Any = None,
         n: int = 10,
         *,
+        candidates: Any = None,
+        exclude: Any = None,
         min_evidence: int = 1,
         seen: bool = False,
+        meets: bool = True,
+        like: float | None = None,
+        unknown: Unknown = "error",
         unit: Unit = "probability",
     ) -> DataFrame:
-        """The n items that the user most probably likes: a DataFrame, the likeliest first.
+        """The n items that a user most probably meets and likes: a DataFrame, the best first.
 
-        Items that the user has rated, and those with fewer than ``min_evidence`` ratings in all,
-        are left out; ``seen=True`` takes the rated ones in. Ties go to the item with more ratings.
+        Ranked by the prediction alone, items would come first that hardly anybody meets. So a model
+        that has learnt who meets what ranks by P[meets and likes] = P[meets] P[likes]. Others rank
+        by the prediction. Ties go to the item with more ratings.
+
+        Parameters
+        ----------
+        user : id, or several, optional
+            For whom. For several (a list, an array, a column) the answer has a column ``user``.
+            None: for everybody.
+        n : int, default 10
+            How many items for each.
+        candidates : ids, optional
+            Only these items.
+        exclude : ids or pairs, optional
+            Not these items. Or not these pairs: ``(users, items)``, or a table with both columns.
+        min_evidence : int, default 1
+            How many ratings an item must have, in all.
+        seen : bool, default False
+            Also items that the user has rated.
+        meets : bool, default True
+            False: rank by the prediction alone.
+        like : float, optional
+            The least value that counts as a like, in the unit of the table; None: the least one
+            above the mean.
+        unknown : {"error", "population"}, default "error"
+            "population": users that the model does not know get what is best for anyone.
+        unit : {"probability", "original"}, default "probability"
+            Of the prediction: a column ``probability``, or ``value``.
+
+        Returns
+        -------
+        DataFrame
+            ``item``; where it is known who meets what, ``chance`` = P[meets and likes], ``meets``
+            and ``likes``; the prediction; and ``ratings``, how many the item has.
         """
-        check_whole("n", n, 1)
-        check_whole("min_evidence", min_evidence, 1)
-        check_choice("unit", unit, UNITS)
-        known = self.observations
-        u = known_position(known.user_ids, user, "user")
-        p = self.inverse_transform(self.pmf[u])[0]
-        evidence = known.by_item.sizes
-        candidate = evidence >= min_evidence
-        if not seen:
-            candidate[known.by_user.index[known.by_user.ptr[u] : known.by_user.ptr[u + 1]]] = False
-        items = np.flatnonzero(candidate)
-        best = items[np.lexsort((-evidence[items], -self.appeal(p)[items]))[:n]]
-        column = "probability" if unit == "probability" else "value"
-        values = known.from_unit(p[best]) if unit == "original" else p[best]
-        ids = [known.item_ids[i] for i in best]
-        return data_frame({"item": ids, column: values, "ratings": evidence[best]}, known.library)
+        from eventspace.fitted.recommending import Wanted, recommended
 
-    def appeal(self, p: Floats) -> Floats:
-        """What :meth:`recommend` ranks the items by, the greatest first: their chances."""
-        return p
+        check_choice("unit", unit, UNITS)
+        check_choice("meets", meets, (True, False))
+        wanted = Wanted.of(self.observations, n, candidates, exclude, min_evidence, seen)
+        options: dict[str, Any] = {"unknown": unknown, "unit": unit, "show": None}
+        return recommended(self, user, wanted, **options, meets=meets, like=like)
+
+    def all_chances(self, users: Positions) -> Floats:
+        """The chances of all items for some users, -1 for the population: users x items."""
+        pmf = self.pmf[users]
+        pmf[users < 0] = self.pmf_mean
+        return self.inverse_transform(pmf)
+
+    def appeal(
+        self, users: Positions, p: Floats, *, meets: bool, like: float | None
+    ) -> dict[str, NDArray[Any]]:
+        """What is told of items beside their chances, users x items; they are ranked by the first.
+
+        Nothing: they are ranked by their chances.
+        """
+        return {}
 
     def score(self, X: Any, y: Any = None) -> float:
         """R^2 of the predictions over the observed entries of ``X``, weighted by their weights.
@@ -161,6 +200,8 @@ class Predictor(ABC):
         well unseen entries are predicted.
         """
         known = self.observations
+        if known.missing:
+            return self._score_of_all(X)
         table = Observations.of(X)  # on its own scale: held-out values may exceed the model's
         u, i, p = table.coo()
         truth = known.to_unit(table.from_unit(p))
@@ -172,6 +213,23 @@ class Predictor(ABC):
             predicted = self.predict_positions(users[u], items[i])
         weight = table.by_user.weight if table.weighted else np.ones(len(truth))
         return r_squared(truth, predicted, weight)
+
+    def _score_of_all(self, X: Any) -> float:
+        """R^2 over all pairs of the users and items of a table: those that are missing say no."""
+        known = self.observations
+        table = Observations.of(X, scale=known.scale, missing=known.missing)
+        if is_positional(X):
+            pmf, items = self.transform(X), np.arange(known.n_items)
+        else:
+            users = known.user_ids.positions(table.user_ids.values)
+            items = known.item_ids.positions(table.item_ids.values)
+            pmf = np.where((users < 0)[:, None], self.pmf_mean, self.pmf[users])
+        psi = np.hstack([self.indicators_or_mean(events, items) for events in self.blocks])
+        value, counted = table.by_user.value.astype(np.float64), table.by_user.counts.sum()
+        weight = table.by_user.weight if table.weighted else np.ones_like(value)
+        total = float(weight @ np.square(value) - (weight @ value) ** 2 / counted)
+        rest = squared_error(table, pmf, psi)
+        return 1.0 - rest / total if total else float(rest == 0.0)
 
     def positions(
         self, users: Any, items: Any, unknown: str = "error"
@@ -223,16 +281,16 @@ class Predictor(ABC):
 
         The columns of an array or sparse matrix have no ids: they are the items in their order.
         """
-        known = self.observations
+        known, missing = self.observations, self.observations.missing
         if is_positional(X):
-            table = Observations.of(X, scale=known.scale)
+            table = Observations.of(X, scale=known.scale, missing=missing)
             if table.n_items != known.n_items:
                 raise UserError(
                     f"X has {table.n_items} features, but {self.name} is expecting "
                     f"{known.n_items} features as input: a column for each of its items."
                 )
             return table
-        table = Observations.of(X, scale=known.scale, items=known.item_ids)
+        table = Observations.of(X, scale=known.scale, missing=missing, items=known.item_ids)
         known_positions(known.item_ids, table.item_ids.values, "item", f"{self.for_new_ids}.")
         return table
 

@@ -159,6 +159,55 @@ class RuleTeller(Predictor):
         miner = self.miner(options)
         return stream(miner, options, self.held_out(X, like), self.settings.verbose)
 
+    def similar_items(
+        self, item: Any, n: int = 10, *, min_evidence: int = 5, like: float | None = None
+    ) -> DataFrame:
+        """The items that are liked together with one, the most closely first: a DataFrame.
+
+        It is the law of the next user, as in :meth:`rules`: what the model expects of the two, and
+        the users who rated both on top.
+
+        - ``correlation``: that of the two likes, 0 if they have nothing to do with each other;
+        - ``confidence``: the chance that one who likes the given item likes this one; ``base``: the
+          chance that anyone does; ``back``: that one who likes this one likes the given item;
+        - ``users`` rated both, ``like_both`` of them like both.
+
+        Items that fewer than ``min_evidence`` users rated with the given one are left out. ``like``
+        is the least value that counts as a like; None: the least one above the mean.
+        """
+        from eventspace.fitted.similarity import similar_items
+        from eventspace.rules.likes import liked_from
+
+        seen, at = self.observations, self.space.item(item)
+        return similar_items(self._next_user(liked_from(seen, like)), seen, at, n, min_evidence)
+
+    def similar_users(self, user: Any, n: int = 10, *, min_evidence: int = 5) -> DataFrame:
+        """The users whose chances are most like those of one: a DataFrame.
+
+        - ``correlation``: that of the chances of both, over the rated items;
+        - ``items``: how many both have rated, and ``apart``: how far these ratings are from each
+          other in the mean, in the unit of the table.
+
+        Users who have rated fewer than ``min_evidence`` of the same items are left out.
+        """
+        from eventspace.fitted.similarity import similar_users
+
+        seen, at = self.observations, self.space.user(user)
+        return similar_users(seen, *self.record.factors, at, n, min_evidence)
+
+    def _next_user(self, like: float) -> NextUser:
+        """What is learnt of the next user, for a like threshold; the last one is kept."""
+        from eventspace.rules.law import NextUser
+        from eventspace.rules.likes import likes_of
+
+        next_user = self._next_users.get(like)
+        if next_user is None:
+            fit = self.record
+            next_user = NextUser.learn(*likes_of(fit.observations, fit.factors, fit.spread, like))
+            self._next_users.clear()
+            self._next_users[like] = next_user
+        return next_user
+
     @cached_property
     def _next_users(self) -> dict[float, NextUser]:
         """What was learnt of the next user, for the like threshold that was asked for last."""
@@ -166,11 +215,10 @@ class RuleTeller(Predictor):
 
     def miner(self, options: RuleOptions) -> Miner:
         """What finds the rules that these options ask for."""
-        from eventspace.rules.law import NextUser
-        from eventspace.rules.likes import liked_from, likes_of
+        from eventspace.rules.likes import liked_from
         from eventspace.rules.mining import Inclusions, Miner
 
-        seen, fit = self.observations, self.record
+        seen = self.observations
         others = self._other_fits(options.restarts)
         if options.sort == "inclusion" and not others:
             raise UserError(
@@ -180,12 +228,7 @@ class RuleTeller(Predictor):
                 remedy="restarts=10, say: it is counted over them.",
                 shell="--restarts 10, say: it is counted over them.",
             )
-        like = liked_from(seen, options.like)
-        next_user = self._next_users.get(like)
-        if next_user is None:
-            next_user = NextUser.learn(*likes_of(seen, fit.factors, fit.spread, like))
-            self._next_users.clear()
-            self._next_users[like] = next_user
+        next_user = self._next_user(liked_from(seen, options.like))
         if options.sort == "agreement_gain" and not next_user.graded:
             raise UserError(
                 "orders by the values of graded tables; of yes and no the means say it all.",

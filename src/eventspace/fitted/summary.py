@@ -126,7 +126,7 @@ def summary_of_ensemble(fit: EnsembleFit) -> Summary:
 
 
 def _scale(seen: Observations) -> str:
-    return f"scale {seen.scale[0]:g} to {seen.scale[1]:g}"
+    return f"scale {seen.scale[0]:g} to {seen.scale[1]:g}{seen.others}"
 
 
 def _rmse(fit: Fit) -> str:

@@ -36,6 +36,10 @@ class SharedIndicators:
 
     def __call__(self, by_item: Entries, pmf: Floats, codes: Codes, seeds: Seeds) -> Indicators:
         """(Q2) once: the items are rolled into one, and their penalties add up."""
+        if by_item.missing.size:
+            raise UserError(
+                "indicators='shared' is for tables in which what is missing says nothing."
+            )
         rolled = by_item._replace(ptr=by_item.ptr[[0, -1]])
         solve = FreeIndicators(self.engine, self.solver, self.penalty * len(codes))
         found = solve(rolled, pmf, codes[:1], seeds[:1])

@@ -29,7 +29,7 @@ class Fold:
     @classmethod
     def of(cls, seen: Observations, held: Bits) -> Fold:
         """The fold with these entries, in the order of ``seen.coo()``, held out."""
-        ptr, index, value, weight = seen.by_user
+        ptr, index, value, weight, _ = seen.by_user
         kept = np.concatenate([[0], np.cumsum(~held)])
         by_user = Entries(kept[ptr], index[~held], value[~held], weight[~held[: weight.size]])
         by_item = transpose(by_user, seen.n_items)

@@ -160,5 +160,5 @@ def new_pmfs(
     centre = mean if prior == "mean" else np.zeros_like(mean)
     start = np.tile(mean, (len(by_user.ptr) - 1, 1))
     solved = update_pmfs(by_user, start, codes, centre)
-    solved.pmf[by_user.sizes == 0] = mean
+    solved.pmf[~by_user.rated] = mean
     return solved

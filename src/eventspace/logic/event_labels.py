@@ -26,6 +26,7 @@ from eventspace._base.types import Floats
 from eventspace.data.column import missing
 from eventspace.data.deviations import deviations
 from eventspace.data.frames import DataFrame, data_frame
+from eventspace.data.observations import Observations
 from eventspace.logic.space import SHRINKAGE, Space
 
 LABELS = 2, 1  # how many likes and dislikes make a label
@@ -62,6 +63,8 @@ class EventLabels:
     def slopes(self) -> Floats:
         """Items x events: t-statistics of how ratings rise with the event's mass."""
         seen = self.space.observations
+        if seen.missing:
+            return _slopes_of_yes(seen, self.space.pmf)
         slopes = np.zeros((seen.n_items, self.space.n_events))
         _slopes(*seen.by_item[:2], deviations(seen).by_item.value, self.space.pmf, slopes)
         return slopes
@@ -164,6 +167,18 @@ def _tags_of(value: Any) -> list[Hashable]:
     if isinstance(value, Iterable):
         return [tag for part in value for tag in _tags_of(part)]
     return [] if missing(np.array([value], dtype=object))[0] else [value]
+
+
+def _slopes_of_yes(seen: Observations, pmf: Floats) -> Floats:
+    """The same where all other users say no: how far those who say yes have more of the event."""
+    from scipy import sparse
+
+    by_item = seen.by_item
+    yes = sparse.csr_array(by_item[2::-1], shape=(seen.n_items, seen.n_users))
+    n = np.asarray(yes.sum(axis=1))[:, None]
+    spread = np.sqrt(n * np.maximum(1 - n / seen.n_users, 0.0) * pmf.var(axis=0))
+    above = yes @ pmf - n * pmf.mean(axis=0)
+    return np.asarray(np.divide(above, spread, out=np.zeros_like(above), where=spread > 1e-9))
 
 
 @njit(cache=True, nogil=True)

@@ -26,6 +26,23 @@ TEXTS = {
 }
 
 
+@dataclass(frozen=True)
+class Meeting:
+    """How probable it is that the user meets the item, and what the user has met that says so."""
+
+    chance: float
+    population: float
+    reasons: tuple[tuple[Hashable, float], ...]  # items met; of those who meet one, how many do
+
+    def lines(self, who: str) -> list[str]:
+        """In words."""
+        return [
+            f"{who} meets it with a chance of {self.chance:.1%}; in the population: "
+            f"{self.population:.1%}.",
+            *(f"  {p:>6.1%} of those who meet {other} meet it" for other, p in self.reasons),
+        ]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """A prediction and its reasons: prints as text, and has them as tables and numbers."""
@@ -34,6 +51,7 @@ class Explanation:
     user_at: int
     item_at: int
     average: tuple[float, float] | None = None  # its probability and population, if it predicts
+    meeting: Meeting | None = None  # if it is known who meets what
 
     @classmethod
     def of(cls, named: EventLabels, user: Hashable, item: Hashable) -> Explanation:
@@ -174,6 +192,7 @@ class Explanation:
             *self._lines_of_events("It does not come true in these", "", False),
             *self._lines_of_rules("for", who),
             *self._lines_of_rules("against", who),
+            *([] if self.meeting is None else self.meeting.lines(who)),
             f"Evidence: {self.user_ratings:,} rating{'s' * (self.user_ratings != 1)} by {who}, "
             f"{self.item_ratings:,} of {what}",
         ]

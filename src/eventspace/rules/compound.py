@@ -53,11 +53,9 @@ class Found(NamedTuple):
 
 def raters_of_all(likes: Likes, items: Sequence[int]) -> NDArray[Any]:
     """The facts of each of some items over the users who rated all: items x users x facts."""
-    users = reduce(np.intersect1d, (likes.raters(item)[0] for item in items))
-    found = []
-    for item in items:
-        own = likes.item_ptr[item] + np.searchsorted(likes.raters(item)[0], users)
-        found.append(likes.item_facts[own].astype(np.float64))
+    raters = [likes.raters(item) for item in items]
+    users = reduce(np.intersect1d, (who for who, _ in raters))
+    found = [facts[np.searchsorted(who, users)].astype(np.float64) for who, facts in raters]
     return np.array(found)
 
 

@@ -130,15 +130,15 @@ class NextUser:
     @classmethod
     def learn(cls, likes: Likes, at_large: Float32s) -> NextUser:
         """From the ratings of a table."""
-        n = np.diff(likes.item_ptr).astype(np.float64)
-        value, liked, chance, _ = likes.item_sums().T
+        n = likes.n_raters
+        value, liked, chance, _ = likes.totals.T
         mean_chance = np.where(n > 0, chance / np.maximum(n, 1), 0.5)
         mean_chance = np.clip(mean_chance, 1e-3, 1 - 1e-3)
         share = (liked.sum() + 1) / (n.sum() + 2)
         shift = logit(share) - logit(np.clip(chance.sum() / max(n.sum(), 1), 1e-3, 1 - 1e-3))
         expected = expit(logit(mean_chance) + shift)
         offset = logit((liked + OF_ITEM * expected) / (n + OF_ITEM)) - logit(mean_chance)
-        items = np.repeat(np.arange(len(n)), n.astype(np.int64))
+        items = np.repeat(np.arange(len(n)), np.diff(likes.item_ptr))
         centred = likes.item_facts[:, 0] - (value / np.maximum(n, 1))[items]
         squares = np.bincount(items, np.square(centred), len(n))
         variance = (squares + OF_ITEM * squares.sum() / n.sum()) / (n + OF_ITEM)

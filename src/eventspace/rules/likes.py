@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ def liked_from(seen: Observations, like: Any) -> float:
     """The least value that is a like: as said, or the least observed one above the mean."""
     if like is None:
         value = seen.by_user.value
-        above = value[value > value.mean(dtype=np.float64)]
+        n = seen.n_users * seen.n_items if seen.missing else max(len(value), 1)
+        above = value[value > value.sum(dtype=np.float64) / n]
         if not above.size:
             return math.inf
         digits = 6 - math.ceil(math.log10(seen.scale[1] - seen.scale[0]))  # beyond the rounding
@@ -54,6 +56,39 @@ def lowest_like(seen: Observations, like: float) -> np.float32:
 
 
 @dataclass(frozen=True, eq=False)
+class Everyone:
+    """All users, of whom each says of every item whether it comes true: the missing say no.
+
+    Sums of the model's chances over all users are products of small matrices.
+    """
+
+    theta: Floats  # users x events; without events where the model has not seen the table
+    psi: Floats  # items x events
+
+    @property
+    def n_users(self) -> int:
+        """How many users there are."""
+        return len(self.theta)
+
+    def chances(self, item: int) -> Floats:
+        """Those of all users."""
+        return np.asarray(np.clip(self.theta @ self.psi[item], LEAST, 1 - LEAST))
+
+    @cached_property
+    def total(self) -> Floats:
+        """The sum of each item's chances."""
+        return np.asarray(self.psi @ self.theta.sum(axis=0))
+
+    @cached_property
+    def _gram(self) -> Floats:
+        return np.asarray(self.theta.T @ self.theta)
+
+    def together(self, item: int, others: NDArray[Any]) -> Floats:
+        """The sums of the products of an item's chances and those of some others."""
+        return np.asarray(self.psi[others] @ (self._gram @ self.psi[item]))
+
+
+@dataclass(frozen=True, eq=False)
 class Likes:
     """The ratings of a table by user and by item, each with what is to be counted of it."""
 
@@ -63,13 +98,20 @@ class Likes:
     item_ptr: NDArray[np.int64]
     item_index: NDArray[np.int32]
     item_facts: Float32s
+    everyone: Everyone | None = None  # where what is missing says no
 
     @classmethod
-    def of(cls, seen: Observations, like: float, facts: list[Float32s] | None = None) -> Likes:
+    def of(
+        cls,
+        seen: Observations,
+        like: float,
+        facts: list[Float32s] | None = None,
+        factors: tuple[Floats, Floats] | None = None,
+    ) -> Likes:
         """``like`` is the least value that is one, in the unit of the table.
 
-        ``facts`` are the model's chances of each rating, by user: none for a table that the model
-        has not seen.
+        ``facts`` are the model's chances of each rating, by user, and ``factors`` those of all
+        chances: none for a table that the model has not seen.
         """
         threshold = lowest_like(seen, like)
         by_user = seen.by_user
@@ -84,6 +126,7 @@ class Likes:
             seen.by_item.ptr,
             seen.by_item.index,
             np.column_stack(by_item),
+            Everyone(*(factors or _nothing_said(seen))) if seen.missing else None,
         )
 
     @property
@@ -91,16 +134,36 @@ class Likes:
         """How many items the table has."""
         return len(self.item_ptr) - 1
 
-    def item_sums(self) -> Floats:
+    @cached_property
+    def totals(self) -> Floats:
         """The sums of all the facts over the ratings of each item: items x facts."""
         items = np.repeat(np.arange(self.n_items), np.diff(self.item_ptr))
-        sums = [np.bincount(items, fact, self.n_items) for fact in self.item_facts.T]
+        sums: list[Any] = [np.bincount(items, fact, self.n_items) for fact in self.item_facts.T]
+        if self.everyone is not None:
+            sums[2] = sums[3] = self.everyone.total
         return np.column_stack(sums)
 
-    def raters(self, item: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """The users who rated an item, in their order, and which of them like it."""
+    @property
+    def n_raters(self) -> Floats:
+        """How many users say what they think of each item."""
+        stored = np.diff(self.item_ptr).astype(np.float64)
+        return stored if self.everyone is None else np.full_like(stored, self.everyone.n_users)
+
+    def raters(self, item: int) -> tuple[NDArray[Any], Float32s]:
+        """The users who rated an item, in their order, and the facts of their ratings."""
         own = slice(self.item_ptr[item], self.item_ptr[item + 1])
-        return self.item_index[own], self.item_facts[own, 1] > 0
+        users, facts = self.item_index[own], self.item_facts[own]
+        if self.everyone is None:
+            return users, facts
+        of_all = np.zeros((self.everyone.n_users, facts.shape[1]), dtype=np.float32)
+        of_all[:, 2:] = self.everyone.chances(item)[:, None]
+        of_all[users, :2] = facts[:, :2]
+        return np.arange(self.everyone.n_users), of_all
+
+
+def _nothing_said(seen: Observations) -> tuple[Floats, Floats]:
+    """Factors that give every chance as 0."""
+    return np.zeros((seen.n_users, 1)), np.zeros((seen.n_items, 1))
 
 
 def _by_item(by_user: Entries, column: Float32s, n_items: int) -> Float32s:
@@ -123,6 +186,11 @@ class ChanceOfLike:
         below = value[value < threshold]
         cut = float(threshold + (below.max() if below.size else threshold)) / 2
         yes_or_no = bool(np.isin(value, (0.0, 1.0)).all() and 0 < threshold <= 1)
+        if seen.missing and not yes_or_no:
+            raise UserError(
+                "Rules of a table in which what is missing says no are for yes and no: values "
+                "between them are not liked or disliked."
+            )
         return cls(cut, np.maximum(spread, LEAST), yes_or_no)
 
     def __call__(self, p: Floats, users: NDArray[Any]) -> Float32s:
@@ -143,8 +211,8 @@ def likes_of(
     law = ChanceOfLike.of(seen, spread, like)
     users, items, _ = seen.coo()
     p = np.clip(dot_products(theta, psi, users, items), 0.0, 1.0)
-    found = Likes.of(seen, like, [law(p, users), p.astype(np.float32)])
-    sizes = seen.by_user.sizes
+    found = Likes.of(seen, like, [law(p, users), p.astype(np.float32)], factors)
+    sizes = seen.by_user.counts
     n = min(SAMPLED, int(np.count_nonzero(sizes)))
     some = np.random.default_rng(0).choice(len(sizes), n, replace=False, p=sizes / sizes.sum())
     at_large = np.empty((len(psi), n), dtype=np.float32)

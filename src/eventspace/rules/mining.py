@@ -94,7 +94,7 @@ class Miner:
         """The items that take part: no pair has more evidence than either of its items."""
         likes = self.next_user.likes
         raters = np.diff(likes.item_ptr)
-        known = raters if self._of_agreement else likes.item_sums()[:, 1]
+        known = raters if self._of_agreement else likes.totals[:, 1]
         enough = (raters > 0) & (known >= self.min_evidence)
         return np.flatnonzero(enough if self.items is None else enough & self.items)
 

@@ -60,7 +60,20 @@ def compare(likes: Likes, item: int, room: Workspace) -> tuple[Positions, Sums]:
     others = np.sort(room.touched[:n])
     found = Sums(*np.ascontiguousarray(room.sums[others].T))
     room.sums[others] = 0.0
-    return others, found
+    return others, found if likes.everyone is None else _of_everyone(likes, item, others, found)
+
+
+def _of_everyone(likes: Likes, item: int, others: Positions, found: Sums) -> Sums:
+    """The sums over all users, where those who are not stored say no."""
+    everyone, totals = likes.everyone, likes.totals
+    assert everyone is not None
+    n = np.full(len(others), float(everyone.n_users))
+    both = everyone.together(item, others)
+    like, chance = (np.full(len(others), totals[item, k]) for k in (1, 2))
+    like_other, chance_other = totals[others, 1], totals[others, 2]
+    likes_and_chances = (like, like_other, found.like_both, chance, chance_other, both)
+    values = (like, like_other, found.like_both, like, like_other)  # yes is 1, no is 0
+    return Sums(n, *likes_and_chances, *values, chance, chance_other, both)
 
 
 def compare_pairs(likes: Likes, items: Positions, others: Positions) -> Sums:

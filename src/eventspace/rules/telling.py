@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 from eventspace._base.checks import check_choice, check_whole
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
+from eventspace.data.entries import transpose
 from eventspace.data.frames import DataFrame, data_frame
+from eventspace.data.ids import Ids
+from eventspace.data.missing import that_speak
 from eventspace.data.observations import Observations
 from eventspace.logic.algebra import Expression
 from eventspace.rules import mining
@@ -70,13 +73,23 @@ def held_out_likes(X: Any, trained: Observations, like: float) -> Likes:
     known = trained.item_ids
     if isinstance(X, str) and known.positions([X])[0] >= 0:
         raise UserError(f"{X!r} is an item, not a table: rules(item={X!r}) gives its rules.")
-    table = Observations.of(X, users=trained.user_ids, items=known)
+    table = Observations.of(X, missing=trained.missing, users=trained.user_ids, items=known)
     if not table.by_item.sizes[: len(known)].any():
         raise UserError("None of the items of the table is one of the model's.")
     for doubt in (_doubt_of_unit(table, trained, like), _doubt_of_news(table, trained)):
         if doubt:
             warnings.warn(doubt, stacklevel=5)
-    return Likes.of(table, like)
+    return Likes.of(_asked(table) if table.missing else table, like)
+
+
+def _asked(table: Observations) -> Observations:
+    """The users of a table alone, without the model's that it does not have: these say no to all"""
+    users = np.flatnonzero(table.by_user.sizes)
+    by_user = table.by_user.taken(users)
+    both = that_speak(by_user, transpose(by_user, table.n_items), table.missing)
+    return replace(
+        table, user_ids=Ids(table.user_ids.values[users]), by_user=both[0], by_item=both[1]
+    )
 
 
 def _doubt_of_unit(table: Observations, trained: Observations, like: float) -> str:

@@ -52,7 +52,7 @@ class Chain:
             )
         self.pmf, self.indicators = self.pmf.copy(), self.indicators.copy()  # drawn in place
         self.precision = np.full(seen.n_users, self.priors.noise.mean)
-        self.n_ratings = seen.by_user.sizes.astype(np.float64)
+        self.n_ratings = seen.by_user.counts
         self.known_users, self.known_items = seen.by_user.rated, seen.by_item.rated
         self.user_seeds = streams(self.rng, seen.n_users)
         self.item_seeds = streams(self.rng, seen.n_items)

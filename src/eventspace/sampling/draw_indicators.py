@@ -32,7 +32,8 @@ def times_precision(by_item: Entries, precision: Floats) -> Entries:
     weight = precision[by_item.index].astype(np.float32)
     if by_item.weight.size:
         weight *= by_item.weight
-    return by_item._replace(weight=weight)
+    missing = by_item.missing * precision if by_item.missing.size else by_item.missing
+    return by_item._replace(weight=weight, missing=missing)
 
 
 @njit(cache=True, nogil=True)
@@ -46,16 +47,16 @@ def draw_indicators(S: Any, v: Any, indicators: Any, seeds: Any) -> None:
     order = np.empty(n_events, np.int64)
     gradient = np.empty(n_events)  # of the exponent's negative: S psi - v
     energy = np.empty(1 << BLOCK)
-    for i in range(S.shape[0]):
-        psi, state = indicators[i], seeds[i]
+    for i in range(indicators.shape[0]):
+        psi, state, A = indicators[i], seeds[i], S[min(i, S.shape[0] - 1)]
         for d in range(n_events):
             gradient[d] = -v[i, d]
             for e in range(n_events):
-                gradient[d] += S[i, d, e] * psi[e]
+                gradient[d] += A[d, e] * psi[e]
         state = shuffle(state, order)
         for first in range(0, n_events, BLOCK):
             n_bits = min(BLOCK, n_events - first)
-            least = _weigh(S[i], psi, gradient, order, first, n_bits, energy)
+            least = _weigh(A, psi, gradient, order, first, n_bits, energy)
             total = 0.0
             for code in range(1 << n_bits):
                 energy[code] = math.exp(least - energy[code])
@@ -68,7 +69,7 @@ def draw_indicators(S: Any, v: Any, indicators: Any, seeds: Any) -> None:
                 chosen += 1
             for k in range(n_bits):
                 if (chosen >> k) & 1:
-                    _flip(S[i], psi, gradient, order[first + k])
+                    _flip(A, psi, gradient, order[first + k])
         seeds[i] = state
 
 

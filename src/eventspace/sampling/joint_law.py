@@ -24,7 +24,7 @@ from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.engines.protocol import Engine
 from eventspace.pmf import Pairwise
-from eventspace.sampling.draw_pmfs import TINY
+from eventspace.sampling.draw_pmfs import TINY, one_each
 from eventspace.sampling.priors.noise import SHAPE, NoisePrior
 
 MOST_EVENTS = 64  # of chains that are weighed together: more predict no better, and take longer
@@ -41,7 +41,7 @@ TITLE = "users weigh all events"  # of the progress bar
 
 def together(n_chains: int, n_events: int, by_user: Entries) -> int:
     """How many chains users weigh at a time, all in groups of this size; one: none is weighed."""
-    counts = by_user.sizes
+    counts = by_user.counts
     counts = counts[counts > 0]
     if counts.mean() < LEAST_RATINGS:
         return 1
@@ -78,6 +78,7 @@ class ExpectTheta:
     ) -> Floats:
         """Write means, expected squared errors and variances; give the sum of the covariances."""
         (theta, error, variance), diagonal = found, np.arange(len(self.A))
+        Q = one_each(Q, len(theta))
         Q[:, diagonal, diagonal] += doubt
         V = np.linalg.inv(tau[:, None, None] * Q + self.A)
         theta[:] = m = np.einsum("ude,ue->ud", V, tau[:, None] * r + b)
@@ -103,14 +104,17 @@ class Joint:
 
     def __post_init__(self) -> None:
         by_user, psi = self.by_user, self.indicators
-        self._counts = by_user.sizes.astype(np.float64)
-        self._rated = self._counts > 0
+        self._counts = by_user.counts
+        self._rated = by_user.rated
         weight = by_user.weight if by_user.weight.size else np.ones(by_user.index.size, np.float32)
         self._entries = by_user._replace(weight=weight)
-        shape = len(self._counts), len(psi)
+        doubt, shape = psi * (1 - psi), (len(self._counts), len(psi))
+        if by_user.missing.size:
+            weight = weight - by_user.missing[by_user.index].astype(np.float32)
         weights = sparse.csr_array((weight, by_user.index, by_user.ptr), shape=shape)
-        doubt = psi * (1 - psi)
         self._doubt = np.asarray(weights @ doubt)
+        if by_user.missing.size:
+            self._doubt += by_user.missing @ doubt
         self._gram = psi.T @ psi / len(psi)
         self._square = self._gram + np.diag(doubt.mean(axis=0))
 

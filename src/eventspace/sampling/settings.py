@@ -30,6 +30,7 @@ class SamplingSettings:
     concentration: float | str = "auto"
     informed: bool = True
     weigh: bool = True
+    meets: bool = True
     n_chains: int | str = "auto"
     n_warmup: int = 60
     n_draws: int = 90
@@ -45,6 +46,7 @@ class ModelSettings:
 
     n_events: int | str = 16
     _: KW_ONLY
+    meets: bool = True
     n_chains: int | str = "auto"
     n_warmup: int | str = "auto"
     n_draws: int | str = "auto"
@@ -74,6 +76,7 @@ def sampling_of(settings: ModelSettings, n_observed: int) -> SamplingSettings:
     n_warmup: Any = n_sweeps if settings.n_warmup == "auto" else settings.n_warmup
     n_draws: Any = n_sweeps if settings.n_draws == "auto" else settings.n_draws
     return SamplingSettings(
+        meets=settings.meets,
         n_chains=n_chains,
         n_warmup=n_warmup,
         n_draws=n_draws,
@@ -99,6 +102,7 @@ def check_settings(settings: SamplingSettings) -> None:
     check_whole("n_samples", settings.n_samples, 1, MOST_SAMPLES)
     check_choice("informed", settings.informed, (True, False))
     check_choice("weigh", settings.weigh, (True, False))
+    check_choice("meets", settings.meets, (True, False))
     checked_threads(settings)
     concentration: Any = settings.concentration
     if concentration != "auto" and not (is_real(concentration) and 0 <= concentration < np.inf):

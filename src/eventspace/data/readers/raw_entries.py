@@ -56,7 +56,7 @@ class RawEntries:
 
     ``rows`` is where an entry stood in the caller's data, None if they stand there in this order,
     and ``table`` says where such a row is. With ``counts`` the values are successes and the weights
-    trials.
+    trials. Without ``valued`` nobody has said them: every row is a yes.
     """
 
     user_ids: Ids
@@ -67,6 +67,7 @@ class RawEntries:
     weights: npt.NDArray[Any] | None = None
     rows: npt.NDArray[Any] | None = None
     counts: bool = False
+    valued: bool = True
     library: str = "pandas"
     table: Table | None = None
 
@@ -99,19 +100,25 @@ class RawEntries:
         )
 
 
-def from_triples(data: tuple[Any, ...], known: Known) -> RawEntries:
-    """Entries of ``(users, items, values)``, or with weights as a fourth."""
-    if len(data) not in (3, 4):
+def from_columns(data: tuple[Any, ...], known: Known, *, valued: bool) -> RawEntries:
+    """Entries of ``(users, items, values)``, or with weights as a fourth; values may be optional"""
+    if len(data) not in (3, 4) and (valued or len(data) != 2):
         raise UserError(
             f"A tuple must be (users, items, values) or (users, items, values, weights), this has "
             f"{len(data)} elements."
+            + ' With missing="no", (users, items) will do.'
+            * (valued and len(data) == 2)
         )
+    valued = len(data) > 2
+    if not valued:
+        data = (*data, np.ones(len(data[0]), dtype=np.float32))
     users, items, values, *weights = (as_column(column) for column in data)
     lengths = [len(column) for column in (users, items, values, *weights)]
     if len(set(lengths)) > 1:
         raise UserError(f"Users, items, values (and weights) differ in length: {lengths}.")
     weight = value_array(weights[0]) if weights else None
-    return RawEntries(*known.numbered(users, items), value_array(values), weight)
+    numbered = known.numbered(users, items)
+    return RawEntries(*numbered, value_array(values), weight, valued=valued)
 
 
 def from_long(table: Table, roles: Roles, known: Known) -> RawEntries:
@@ -119,11 +126,13 @@ def from_long(table: Table, roles: Roles, known: Known) -> RawEntries:
     users, items = table.ids(roles["user"], known.users), table.ids(roles["item"], known.items)
     counts = "successes" in roles
     value, weight = ("successes", "trials") if counts else ("value", "weight")
+    valued = value in roles
     return RawEntries(
         *known.numbered(users, items, table.place),
-        value_array(table.column(roles[value])),
+        value_array(table.column(roles[value])) if valued else np.ones(len(table), np.float32),
         value_array(table.column(roles[weight])) if weight in roles else None,
         counts=counts,
+        valued=valued,
         library=table.library,
         table=table,
     )

@@ -74,8 +74,13 @@ def shown_names(names: Iterable[Hashable]) -> str:
     return ", ".join(texts if len(texts) <= 8 else [*texts[:7], "..."])
 
 
-def long_roles(table: Table) -> Roles | None:
-    """The columns' roles if the table is long, None if it is wide; an error if it may be either."""
+def long_roles(table: Table, *, valued: bool = True) -> Roles | None:
+    """The columns' roles if the table is long, None if it is wide; an error if it may be either.
+
+    If it need not be ``valued``, two columns, or a user's and an item's without any value, will do.
+    """
+    if not valued and (pair := _pair_roles(table)) is not None:
+        return pair
     found = [role(name) for name in table.names]
     named = {r for r in found if r in ("user", "item")}
     named |= {"value" for r in found if r in ("value", "successes", "trials")}
@@ -94,6 +99,22 @@ def long_roles(table: Table) -> Roles | None:
     return None
 
 
+def _pair_roles(table: Table) -> Roles | None:
+    """The user and the item of a table in which no column is named for the value, if it has them.
+
+    Columns without a name for it are these if there are just two.
+    """
+    found = [role(name) for name in table.names]
+    if table.pivoted or {"value", "successes", "trials"} & set(found):
+        return None
+    roles = _named(table, {})
+    free = [j for j, r in enumerate(found) if r is None]
+    lacking = [r for r in ("user", "item") if r not in roles]
+    if not lacking:
+        return roles
+    return roles | dict(zip(lacking, free, strict=True)) if len(free) == len(lacking) else None
+
+
 def _looks_long(table: Table, columns: list[int]) -> bool:
     """Whether the first columns are numbers that only ids can be, and nothing is missing."""
     user, item, value = columns[:3]
@@ -104,9 +125,11 @@ def _looks_long(table: Table, columns: list[int]) -> bool:
     return _only_ids(table, user, value) and _only_ids(table, item, value)
 
 
-def assign(table: Table, given: Mapping[str, Hashable]) -> Roles:
+def assign(table: Table, given: Mapping[str, Hashable], *, valued: bool = True) -> Roles:
     """The roles of the columns of a long table: as given, else by name, else by position."""
     roles = _named(table, given)
+    if not valued and {"user", "item"} <= roles.keys() and not {"successes", "trials"} & set(roles):
+        return roles
     filled = _filled(table, roles)
     if filled is None:
         raise _missing(table, set(_lacking(roles)))

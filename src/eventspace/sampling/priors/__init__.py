@@ -46,9 +46,13 @@ class Beforehand(NamedTuple):
         return self._features(seen.by_item, seen.n_users, self.item_attributes)
 
     def _features(self, entries: Entries, n_columns: int, attributes: Floats) -> Features:
-        if not self.informed:
+        if not self.knows_of(entries, attributes):
             return lambda others: np.ones((len(attributes), 1))
         return partial(features, incidence(entries, n_columns), attributes)
+
+    def knows_of(self, entries: Entries, attributes: Floats) -> bool:
+        """Whether anything is known of rows. Where what is missing says no, who rated is no news"""
+        return self.informed and (not entries.missing.size or attributes.shape[1] > 0)
 
 
 class Laws(NamedTuple):
@@ -74,7 +78,7 @@ class Priors(NamedTuple):
         given = beforehand.concentration
 
         def centres(state: State) -> Floats:
-            if not beforehand.informed:
+            if not beforehand.knows_of(seen.by_user, beforehand.user_attributes):
                 return mean_centres(state.pmf, state.known_users)
             return regressed_centres(of_users(state.indicators), state.pmf, state.known_users)
 

@@ -19,8 +19,13 @@ Features = Callable[[Floats], Floats]
 
 
 def incidence(entries: Entries, n_columns: int) -> Any:
-    """Who rated what, as a sparse matrix, each row over the square root of its number of ones."""
+    """Who rated what, as a sparse matrix, each row over the square root of its number of ones.
+
+    Where what is missing says no, this is what is to be learnt: nobody is told.
+    """
     sizes = entries.sizes
+    if entries.missing.size:
+        return sparse.csr_array((len(sizes), n_columns))
     ones = np.repeat(1.0 / np.sqrt(np.maximum(sizes, 1)), sizes)
     return sparse.csr_array((ones, entries.index, entries.ptr), shape=(len(sizes), n_columns))
 

@@ -1,0 +1,163 @@
+"""Who meets what: which pairs are in a table at all, whatever was said of them.
+
+Few of the items that somebody would like are ever met. So what is recommended is ranked by
+P[meets and likes]. The first of the two has a model of its own: the mean of Kolmogorov models of
+the table that says yes where anything is stored, and no, with less weight, elsewhere. For the
+sets of items, users of many entries weigh less. The models come from short descents. Each is poor,
+but their mean is not: their errors differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.codes import WORD, pack, unpack
+from eventspace._base.threads import run_together
+from eventspace._base.types import Bits, Codes, Floats, Positions
+from eventspace.data.entries import Entries
+from eventspace.data.missing import that_speak
+from eventspace.data.observations import Observations
+from eventspace.engines.protocol import Engine
+from eventspace.fitting.descent import descend, random_start
+from eventspace.fitting.half_steps import HalfSteps, new_pmfs
+from eventspace.indicators import Local
+from eventspace.pmf import Pairwise
+
+N_MODELS, N_EVENTS, N_ITER = 16, WORD, 6
+WEIGHT = 0.5  # of a pair that is not stored: it may still be met
+PENALTY = 3.0  # of PMFs around the population's
+FEW = 5.0  # entries that a user's number of them is taken to be more
+SOLVER, NEARLY = Local(1), Pairwise(1e-3)
+
+Float32s = NDArray[np.float32]
+BLOCK = 4096  # items at a time
+NO_WEIGHT = np.empty(0, np.float32)
+
+
+class Meetings(NamedTuple):
+    """PMFs and sets of all the models side by side, the PMFs divided by their number."""
+
+    pmf: Float32s  # users x events
+    codes: Codes  # items x words
+
+    @classmethod
+    def none(cls, n_users: int, n_items: int) -> Meetings:
+        """Nothing is known of who meets what."""
+        return cls(np.zeros((n_users, 0), np.float32), np.zeros((n_items, 0), np.uint64))
+
+    def __bool__(self) -> bool:
+        return bool(self.pmf.shape[1])
+
+    def chances(self, users: Positions) -> Float32s:
+        """P[meets] of all items for some users, -1 for the population: users x items."""
+        pmf = self.pmf[users]
+        pmf[users < 0] = self.pmf.mean(axis=0)
+        found = np.empty((len(users), len(self.codes)), np.float32)
+        for start in range(0, len(self.codes), BLOCK):
+            items = slice(start, start + BLOCK)
+            bits = unpack(self.codes[items], pmf.shape[1]).astype(np.float32)
+            found[:, items] = pmf @ bits.T
+        return np.clip(found, 0.0, 1.0, out=found)
+
+    def reasons(self, user: int, item: int, met: Positions) -> tuple[float, float, Floats]:
+        """P[user meets item], that of the population, and its share of those who meet each of some.
+
+        The last is P[meets both] / P[meets the other], in the population.
+        """
+        mass = self.pmf.mean(axis=0, dtype=np.float64)
+        bits = unpack(self.codes[[item, *met]], len(mass)).astype(np.float64)
+        both, one = bits[1:] @ (mass * bits[0]), bits[1:] @ mass
+        of_others = np.divide(both, one, out=np.zeros_like(both), where=one > 0)
+        return float(self.pmf[user] @ bits[0]), float(mass @ bits[0]), of_others
+
+    def models(self) -> Iterator[tuple[Floats, Bits]]:
+        """The PMFs and indicators of each."""
+        n = self.codes.shape[1]
+        for pmf, codes in zip(np.split(self.pmf, n, axis=1), self.codes.T, strict=True):
+            yield pmf * np.float64(n), unpack(codes[:, None], N_EVENTS)
+
+    def with_rows(
+        self, met: Observations, users: Positions, items: Positions, engine: Engine
+    ) -> Meetings:
+        """The same with these users and items solved anew, given what they have met now.
+
+        New ones come after the known. Users are solved given the sets of the known items, where
+        those of new ones are empty and say nothing; then items given all PMFs.
+        """
+        if not self:
+            return Meetings.none(met.n_users, met.n_items)
+        (n_users, _), n_items, steps = self.pmf.shape, len(self.codes), _steps(engine)
+        table, pmfs, bits = Met.of(met), [], []
+        by_user, by_item = table.by_user.taken(users), table.by_item.taken(items)
+        for theta, psi in self.models():
+            codes = np.zeros(met.n_items, np.uint64)
+            codes[:n_items] = pack(psi)[:, 0]
+            mean = theta.mean(axis=0)
+            pmf = np.vstack([theta, np.tile(mean, (met.n_users - n_users, 1))])
+            pmf[users] = new_pmfs(steps.update_pmfs, by_user, codes, mean).pmf
+            seeds = np.zeros(len(items), np.uint64)
+            codes[items] = steps.update_indicators(by_item, pmf, codes[items], seeds).codes
+            pmfs.append(pmf)
+            bits.append(unpack(codes[:, None], N_EVENTS))
+        return _side_by_side(pmfs, bits)
+
+
+@dataclass(frozen=True)
+class Met:
+    """The table of who met what: yes where anything is stored, else no with less weight."""
+
+    by_user: Entries
+    by_item: Entries
+
+    @classmethod
+    def of(cls, seen: Observations) -> Met:
+        """In both orders; by item, with the weights of users."""
+        of_user: Floats = (seen.by_user.sizes + FEW) ** -0.5
+        of_user /= np.average(of_user, weights=seen.by_user.sizes)
+        by_user, by_item = that_speak(_yes(seen.by_user), _yes(seen.by_item), WEIGHT)
+        weight = of_user[by_item.index].astype(np.float32)
+        return cls(by_user, by_item._replace(weight=weight, missing=WEIGHT * of_user))
+
+
+def _yes(entries: Entries) -> Entries:
+    """The same entries, all of them a yes."""
+    return Entries(entries.ptr, entries.index, np.ones_like(entries.value), NO_WEIGHT)
+
+
+def learn_meetings(
+    observations: Observations, engine: Engine, rng: np.random.Generator, show: bool | None
+) -> Meetings:
+    """The mean of descents, several at a time; none where all is stored, or what is not says no."""
+    n_users, n_items = observations.n_users, observations.n_items
+    if observations.missing or observations.n_observed == n_users * n_items:
+        return Meetings.none(n_users, n_items)
+    met, rngs = Met.of(observations), rng.spawn(N_MODELS)
+    steps = _steps(engine.with_threads(1))
+    pmfs: list[Floats] = [np.empty(0)] * N_MODELS
+    bits: list[Bits] = [np.empty(0, np.bool_)] * N_MODELS
+
+    def descents(k: int) -> Iterator[int]:
+        now = random_start(observations, N_EVENTS, rngs[k])
+        for done in range(N_ITER):
+            now = descend(now, met, steps, prior="mean", n_iter=1, tol=0.0, rng=rngs[k])
+            if now.interrupted:
+                raise KeyboardInterrupt
+            yield done + 1
+        pmfs[k], bits[k] = now.pmf, unpack(now.codes[:, None], N_EVENTS)
+
+    tasks = [descents(k) for k in range(N_MODELS)]
+    run_together("who meets what", tasks, N_ITER, engine.n_threads, show)
+    return _side_by_side(pmfs, bits)
+
+
+def _steps(engine: Engine) -> HalfSteps:
+    return HalfSteps.on(engine, SOLVER, NEARLY, 0.0, PENALTY)
+
+
+def _side_by_side(pmfs: list[Floats], bits: list[Bits]) -> Meetings:
+    return Meetings((np.hstack(pmfs) / len(pmfs)).astype(np.float32), pack(np.hstack(bits)))

@@ -1,0 +1,209 @@
+"""What is recommended: many users at once, by the chance to meet and like."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import ndtr
+
+from eventspace import KolmogorovModel, KolmogorovPosterior, load
+from eventspace.baselines import BiasModel, PopularityModel
+from eventspace.fitting.meetings import N_EVENTS, N_MODELS, Met
+from tests.planted import chances
+
+QUICK = {"n_chains": 2, "n_warmup": 3, "n_draws": 4, "random_state": 0, "verbose": False}
+
+
+def ratings(seed: int = 0) -> pd.DataFrame:
+    """People who meet what is popular among their kind, and rate it."""
+    rng = np.random.default_rng(seed)
+    kind, popular = rng.integers(2, size=60), rng.permutation(np.linspace(0.05, 0.9, 30))
+    meets = rng.random((60, 30)) < popular * np.where(np.arange(30) % 2 == kind[:, None], 1, 0.3)
+    users, items = np.nonzero(meets)
+    value = 1 + rng.integers(5, size=len(users))
+    return pd.DataFrame({"user": [f"u{u}" for u in users], "item": items, "rating": value})
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return ratings()
+
+
+@pytest.fixture(scope="module", params=[KolmogorovModel, KolmogorovPosterior])
+def model(request, table):
+    return request.param(3, **QUICK).fit(table)
+
+
+def test_the_chance_is_the_product(model, table) -> None:
+    best = model.recommend("u3", 30)
+    assert list(best.columns) == ["item", "chance", "meets", "likes", "probability", "ratings"]
+    assert_allclose(best["chance"], best["meets"] * best["likes"], rtol=1e-6)
+    assert (np.diff(best["chance"]) <= 0).all()
+    seen = set(table.loc[table["user"] == "u3", "item"])
+    assert not seen & set(best["item"])
+    assert len(best) == 30 - len(seen)
+    p = model.predict(("u3", best["item"]))
+    assert_allclose(best["probability"], p, atol=1e-9)
+    u = list(model.user_ids_).index("u3")
+    fit = model.fitted_.record
+    cut = (model.liked_from_ - 1.5) / 4  # between the least like and the value below it
+    assert_allclose(best["likes"], np.clip(ndtr((p - cut) / fit.spread[u]), 5e-3, 0.995), rtol=1e-4)
+    met = [list(model.item_ids_).index(item) for item in best["item"]]
+    assert_allclose(best["meets"], fit.meetings.chances(np.array([u]))[0, met], rtol=1e-6)
+
+
+def test_the_chance_to_meet_is_learnt(model, table) -> None:
+    """Popular items of one's own kind are likelier met than the rest."""
+    meetings = model.fitted_.record.meetings
+    assert meetings.pmf.shape[1] == N_MODELS * N_EVENTS
+    assert_allclose(meetings.pmf.sum(axis=1), 1, rtol=1e-4)
+    p = meetings.chances(np.arange(len(model.user_ids_)))
+    met = table.pivot_table(index="user", columns="item", values="rating").notna()
+    met = met.loc[list(model.user_ids_), list(model.item_ids_)].to_numpy()
+    assert p[met].mean() > p[~met].mean() + 0.2
+    population = meetings.chances(np.array([-1]))[0]
+    assert np.corrcoef(population, met.mean(axis=0))[0, 1] > 0.95
+
+
+def test_the_weights_of_meetings(table) -> None:
+    seen = KolmogorovModel(2, **QUICK, meets=False).fit(table).observations_
+    met = Met.of(seen)
+    assert (met.by_user.value == 1).all()
+    weight = (seen.by_user.sizes + 5.0) ** -0.5
+    ratio = met.by_item.missing / weight
+    assert_allclose(ratio, ratio[0])
+    assert_allclose(met.by_item.weight, 2 * met.by_item.missing[met.by_item.index], rtol=1e-6)
+
+
+def test_many_at_once_are_each_alone(model) -> None:
+    users = ["u5", "u1", "u9"]
+    together = model.recommend(users, 4)
+    for user in users:
+        own = together[together["user"] == user].drop(columns="user").reset_index(drop=True)
+        pd.testing.assert_frame_equal(own, model.recommend(user, 4), rtol=1e-5)
+    assert list(together["user"].unique()) == users
+    everybody = model.recommend(n=2)
+    assert list(everybody["user"].unique()) == list(model.user_ids_)
+    assert len(model.recommend([], 2)) == 0
+    for column in (np.array(users), pd.Series(users), pd.Index(users)):
+        assert model.recommend(column, 4).equals(together)
+
+
+def test_candidates_exclusions_and_evidence(model, table) -> None:
+    some = model.recommend("u3", 30, candidates=[1, 2, 3], seen=True)
+    assert set(some["item"]) == {1, 2, 3}
+    assert 2 not in set(model.recommend("u3", 30, exclude=[2, 77], seen=True)["item"])
+    pairs = pd.DataFrame({"user": ["u3", "nobody"], "item": [2, 2]})
+    both = model.recommend(["u3", "u5"], 30, exclude=pairs, seen=True)
+    assert 2 not in set(both.loc[both["user"] == "u3", "item"])
+    assert 2 in set(both.loc[both["user"] == "u5", "item"])
+    assert both.equals(model.recommend(["u3", "u5"], 30, exclude=(["u3"], [2]), seen=True))
+    counts = table["item"].value_counts()
+    often = model.recommend("u3", 30, min_evidence=15, seen=True)
+    assert set(often["item"]) == set(counts[counts >= 15].index)
+    assert len(model.recommend("u3", min_evidence=1000)) == 0
+
+
+def test_unknown_users_are_answered_by_the_population(model) -> None:
+    best = model.recommend(["new", "u3"], 3, unknown="population")
+    assert list(best["user"]) == ["new"] * 3 + ["u3"] * 3
+    p = model.predict(("new", best["item"][:3]), unknown="population")
+    assert_allclose(best["probability"][:3], p, atol=1e-9)
+    alone = model.recommend("new", 3, unknown="population")
+    assert alone["item"].tolist() == list(best["item"][:3])
+
+
+def test_switched_off(model, table, tmp_path) -> None:
+    by_likes = model.recommend("u3", 5, meets=False)
+    assert list(by_likes.columns) == ["item", "probability", "ratings"]
+    assert (np.diff(by_likes["probability"]) <= 0).all()
+    off = type(model)(3, **QUICK, meets=False).fit(table)
+    assert not off.fitted_.record.meetings
+    assert_allclose(off.predict(), model.predict(), atol=1e-12)
+    assert off.recommend("u3", 5).equals(by_likes)
+    assert off.explain("u3", 0).meeting is None
+    model.save(tmp_path / "m")
+    assert load(tmp_path / "m").recommend("u3", 5).equals(model.recommend("u3", 5))
+
+
+def test_a_full_table_says_nothing_about_meeting() -> None:
+    full = KolmogorovModel(2, **QUICK).fit(chances(10, 6, 2))
+    assert not full.fitted_.record.meetings
+
+
+def test_the_likes_threshold_moves(model) -> None:
+    strict, mild = (model.recommend("u3", 5, like=like)["likes"].mean() for like in (5, 2))
+    assert strict < mild
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"user": ["u3", "zz"]}, r"does not know 1 of these users: 'zz'.*unknown='population'"),
+        ({"user": "zz"}, "The model knows no user 'zz'"),
+        ({"user": "u3", "candidates": []}, "candidates is empty"),
+        ({"user": "u3", "candidates": [77]}, "does not know 1 of these items: 77"),
+        ({"user": "u3", "n": 0}, "n=0 must be"),
+        ({"user": "u3", "meets": 3}, "meets=3"),
+        ({"user": "u3", "unknown": "x"}, "unknown='x'"),
+        ({"user": "u3", "like": 99}, "like=99 makes nothing a like"),
+    ],
+)
+def test_mistakes(model, options, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        model.recommend(**options)
+
+
+def test_explanations_say_why_one_would_meet_it(model, table) -> None:
+    item = model.recommend("u3", 1)["item"][0]
+    why = model.explain("u3", item)
+    best = model.recommend("u3", 1)
+    assert why.meeting.chance == pytest.approx(best["meets"][0], abs=1e-6)
+    own = set(table.loc[table["user"] == "u3", "item"])
+    for other, share in why.meeting.reasons:
+        assert other in own
+        assert share > why.meeting.population
+    assert f"u3 meets it with a chance of {why.meeting.chance:.1%}" in str(why)
+
+
+def test_baselines_rank_as_they_predict(table) -> None:
+    biases = BiasModel().fit(table)
+    best = biases.recommend(["u3", "u5"], 4, unit="original")
+    assert list(best.columns) == ["user", "item", "value", "ratings"]
+    popular = PopularityModel().fit(table).recommend("u3", 30, seen=True)
+    assert (np.diff(popular["ratings"]) <= 0).all()
+
+
+def test_similar_items_are_liked_together(model, table) -> None:
+    found = model.similar_items(0, 5)
+    assert (np.diff(found["correlation"]) <= 0).all()
+    liked = table.assign(like=table["rating"] >= model.liked_from_)
+    wide = liked.pivot_table(index="user", columns="item", values="like")
+    for row in found.itertuples():
+        both = wide[[0, row.item]].dropna()
+        assert row.users == len(both) >= 5
+        assert row.like_both == (both.sum(axis=1) == 2).sum()
+        rule = model.rules(item=0, min_evidence=0, top=None, fold=False)
+        same = rule[(rule["if_item"] == 0) & (rule["then_item"] == row.item)]
+        if len(same):
+            assert row.confidence == pytest.approx(same["confidence"].iloc[0])
+            assert row.base == pytest.approx(same["base"].iloc[0])
+    with pytest.raises(ValueError, match="knows no item 'x'"):
+        model.similar_items("x")
+
+
+def test_similar_users_have_like_chances(model, table) -> None:
+    found = model.similar_users("u3", 5, min_evidence=2)
+    p = dict(zip(model.user_ids_, model.predict(), strict=True))
+    for row in found.itertuples():
+        r = np.corrcoef(p["u3"], p[row.user])[0, 1]
+        assert row.correlation == pytest.approx(r, abs=1e-6)
+        a, b = (
+            table[table["user"] == user].set_index("item")["rating"] for user in ("u3", row.user)
+        )
+        apart = (a - b).dropna().abs()
+        assert row.items == len(apart) >= 2
+        assert row.apart == pytest.approx(apart.mean(), rel=1e-5)
+    assert "u3" not in set(found["user"])
