@@ -31,9 +31,20 @@ def dot_products(
 
 def squared_error(observations: Observations, pmf: Floats, indicators: NDArray[Any]) -> float:
     """The weighted sum of (theta_u . psi_i - p_ui)^2."""
-    u, i, p = observations.coo()
-    error = np.square(dot_products(pmf, indicators, u, i) - p)
-    return float(error @ observations.by_user.weight if observations.weighted else error.sum())
+    return sum_of_squares(pmf, indicators, *observations.coo(), observations.by_user.weight)
+
+
+def sum_of_squares(
+    pmf: Floats,
+    indicators: NDArray[Any],
+    users: NDArray[Any],
+    items: NDArray[Any],
+    p: NDArray[Any],
+    weight: NDArray[Any],
+) -> float:
+    """The same over some entries; an empty ``weight`` means that every weight is one."""
+    error = np.square(dot_products(pmf, indicators, users, items) - p)
+    return float(error @ weight if weight.size else error.sum())
 
 
 def checked_parts(

@@ -161,7 +161,7 @@ class CompressedFit(Fit):
     noise: Floats  # of users: a standard deviation, in probability
     same_bits: Floats  # of events: the share of the bits on which halves of the average agree
     same_pmf: Floats  # of events: the correlation of the masses that users give it in both halves
-    n_learnt_users: int  # those after them were folded in, and tell nothing of what is expected
+    n_learnt_users: int  # those after them came by updates, and tell nothing of what is expected
     n_learnt_items: int
     half_codes: Codes  # items x halves: the sets there; one group of chains has no halves
 
@@ -192,6 +192,13 @@ class CompressedFit(Fit):
         """Of users: how many events of equal mass a PMF is worth, exp(entropy)."""
         logs = np.log(self.pmf, out=np.zeros_like(self.pmf), where=self.pmf > 0)
         return np.asarray(np.exp(-(self.pmf * logs).sum(axis=1)))
+
+    @property
+    def learnt_from_some(self) -> bool:
+        """Whether users, and items, that it was learnt from have ratings."""
+        seen = self.observations
+        users = seen.by_user.rated[: self.n_learnt_users]
+        return bool(users.any() and seen.by_item.rated[: self.n_learnt_items].any())
 
     @property
     def expected_user(self) -> tuple[Floats, Floats]:
@@ -339,6 +346,20 @@ class PosteriorFit(AverageFit):
 def stacked(pmfs: Sequence[Floats], bits: Sequence[Bits]) -> tuple[Floats, Codes]:
     """Samples as one model: PMFs over the events of all, and codes."""
     return np.hstack(pmfs) / len(pmfs), pack(np.hstack(bits))
+
+
+def padded(rows: NDArray[Any], n: int, with_: Any = 0) -> NDArray[Any]:
+    """A copy with ``n`` rows, the new ones filled."""
+    found = np.full((n, *rows.shape[1:]), with_, dtype=rows.dtype)
+    found[: len(rows)] = rows
+    return found
+
+
+def as_the_population(pmf: Floats, users: Positions, rated: Bits) -> None:
+    """Give those of the users who have no ratings the mean PMF of all who have."""
+    bare = users[~rated[users]]
+    if bare.size:
+        pmf[bare] = pmf[rated].mean(axis=0)
 
 
 def heaviest_first(fit: Fit) -> Positions:
