@@ -14,7 +14,7 @@ from eventspace.fitting import descent
 from eventspace.sampling import sampler
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.diagnostics import effective_size, split_rhat
-from eventspace.sampling.sampler import Sampler
+from eventspace.sampling.sampler import Draws, Sampler
 from tests.fits import fitted
 from tests.planted import noisy_stars
 
@@ -341,13 +341,13 @@ def test_chains_start_from_descents_down_the_penalties(noisy, monkeypatch) -> No
 
 
 def test_what_is_learnt_along_is_the_mean_of_the_kept_draws(noisy, monkeypatch) -> None:
-    kept = []
+    kept: list[Draws] = []
     table = Observations.from_long(noisy[0], scale=(1, 5))
     original = Sampler.sample
 
     def spied(*arguments):
-        kept.extend(original(*arguments))
-        return kept
+        kept.extend(original(*arguments)[0])
+        return kept, False
 
     monkeypatch.setattr(Sampler, "sample", spied)
     model = KolmogorovPosterior(**QUICK, random_state=0).fit(table)

@@ -68,11 +68,19 @@ def source(path: Path) -> Path | BinaryIO:
 
 
 def observations(
-    path: Path, text: TextOptions, columns: Columns, wide: bool, scale: str, duplicates: Any
+    path: Path,
+    text: TextOptions,
+    columns: Columns,
+    wide: bool,
+    scale: str = "auto",
+    duplicates: Any = "last",
+    known: Observations | None = None,
 ) -> Observations:
-    """The observations in a table, with the columns that are named."""
+    """The observations in a table, with the columns that are named, beside what is known."""
     named = columns.named
     options = {"scale": _scale(scale), "duplicates": duplicates, **dataclasses.asdict(text)}
+    if known is not None:
+        options |= {"scale": known.scale, "users": known.user_ids, "items": known.item_ids}
     if wide:
         others = [f"--{role}" for role in named if role != "user"]
         if others:

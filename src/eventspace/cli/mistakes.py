@@ -44,6 +44,7 @@ OPTIONS = {
     "sort": "--sort",
     "like": "--like",
     "restarts": "--restarts",
+    "forget": "--forget",
     "user_attributes": "--user-attributes",
     "item_attributes": "--item-attributes",
     "sep": "--sep",

@@ -63,7 +63,8 @@ def read_update(known: Observations, X: Any, forget: Any) -> Update:
     """
     if X is None and forget is None:
         raise UserError(
-            "There is nothing to update: pass a table of ratings, or pairs to forget=.",
+            "There is nothing to update:",
+            remedy="pass a table of ratings, or pairs to forget=.",
             shell="name a table of ratings, or pairs with --forget.",
         )
     ids = known.user_ids, known.item_ids

@@ -97,6 +97,8 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     user_attributes_, item_attributes_ : arrays of users, or items, x attributes
         What :meth:`fit` was told of them, with the names in ``user_attribute_names_`` and
         ``item_attribute_names_``; NaN where nothing is known.
+    interrupted_ : bool
+        Whether Ctrl-C ended the chains: these are the draws so far.
     observations_ : Observations
         What was learnt from.
     """

@@ -240,6 +240,8 @@ class FittedAverage(FittedModel):
         small = compressed(
             fit.observations, fit.parts(), fit.noise, fit.left_open, n_events, settings
         )
+        if small.interrupted:
+            raise KeyboardInterrupt
         return CompressedModel(small, settings)
 
     def report(

@@ -22,7 +22,7 @@ from eventspace.data.updates import read_update
 from eventspace.fitted.fit import CompressedFit, as_the_population, padded
 from eventspace.fitted.model import FittedModel
 from eventspace.fitted.summary import Summary, summary_of_compressed
-from eventspace.fitting.compression import SOLVER, Compression, Part, Target
+from eventspace.fitting.compression import SOLVER, Compressed, Compression, Part, Target
 from eventspace.fitting.settings import checked_engine
 from eventspace.pmf import Pairwise
 from eventspace.sampling.settings import ModelSettings
@@ -40,12 +40,15 @@ def compressed(
     n_events: int | str,
     settings: Any,
     n_guides: int = 0,
+    *,
+    interrupted: bool = False,
 ) -> CompressedFit:
     """One model that predicts what the mean of the parts predicts.
 
     Its events are grown on the first ``n_guides`` parts, or on all of them. ``noise`` is that of
     each user, ``left_open`` the variance of their chances in each part. "auto" takes the least
-    number of events whose expected RMSE on new ratings is hardly above the average's.
+    number of events whose expected RMSE on new ratings is hardly above the average's. If Ctrl-C
+    comes once there are events, they are what the model has.
     """
     of_user = observations.by_user.sizes.astype(np.float64) + 1
     of_item = observations.by_item.sizes.astype(np.float64) + 1
@@ -59,18 +62,26 @@ def compressed(
         return Compression(Target.of(some, of_user, of_item), engine, noise)
 
     sizes = SIZES if n_events == "auto" else (int(n_events),)
+    found: Compressed | None = None
+    repeated: list[tuple[Floats, Codes]] = []
     with one_blas_thread(), bar("compress", sizes[-1], settings.verbose) as update:
         whole = to(parts)
         guide = to(parts[:n_guides]) if n_guides else whole
-        begun = guide.grown(sizes[0], update=update)
-        for size in sizes:
-            begun = begun if begun[0].shape[1] == size else guide.grown(size, begun, update)
-            whole = replace(whole, before=begun[1])
-            found = whole.proved(*whole.settled(*begun))
-            if found.loss**2 <= (ENOUGH**2 - 1) * (variance + unsure):
-                break
-        halves = _halves(parts[n_guides:] if len(parts) > n_guides + 1 else parts)
-        repeated = [replace(to(half), before=begun[1]).settled(*begun) for half in halves]
+        begun = guide.begun(sizes[0])
+        try:
+            for size in sizes:
+                for grown in guide.growing(size, *begun):
+                    begun = grown if grown[0].shape[1] <= size else begun
+                    update(min(grown[0].shape[1], size), "")
+                whole = replace(whole, before=begun[1])
+                found = whole.proved(*whole.settled(*begun))
+                if found.loss**2 <= (ENOUGH**2 - 1) * (variance + unsure):
+                    break
+            halves = _halves(parts[n_guides:] if len(parts) > n_guides + 1 else parts)
+            repeated = [replace(to(half), before=begun[1]).settled(*begun) for half in halves]
+        except KeyboardInterrupt:
+            interrupted = True
+        found = found or whole.proved(*begun)
     order = np.argsort(-found.pmf[rated].mean(axis=0), kind="stable")
     half_codes = [_reordered(codes, order) for _, codes in repeated]
     pmf = np.ascontiguousarray(found.pmf[:, order])
@@ -92,6 +103,7 @@ def compressed(
         n_learnt_users=observations.n_users,
         n_learnt_items=observations.n_items,
         half_codes=np.array(half_codes, np.uint64).reshape(-1, len(bits)).T.copy(),
+        interrupted=interrupted,
     )
 
 
@@ -305,7 +317,10 @@ class CompressedModel(FittedModel):
             read_attributes(None, ids, "attributes")
             for ids in (observations.user_ids, observations.item_ids)
         ]
-        return CompressedModel(readable(observations, settings, *nothing), settings).space.sets
+        fit = readable(observations, settings, *nothing)
+        if fit.interrupted:
+            raise KeyboardInterrupt
+        return CompressedModel(fit, settings).space.sets
 
     def summary(self) -> Summary:
         """What was fitted, how well, how much of it is proved, and how far it repeats itself."""

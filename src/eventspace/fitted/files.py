@@ -141,6 +141,8 @@ def load_fit(path: str | os.PathLike[str], wanted: str | None = None) -> tuple[F
             asked = "" if wanted is None else f", not a {wanted}"
             raise archive.StorageError(f"holds a {held}{asked}")
         kind, settings_of = KINDS[name]
+        if stored.header["version"] < 4:  # where only descents could be interrupted
+            stored.header.setdefault("interrupted", False)
         header = _checked_header(kind, stored.header)
         notes: list[str] = []
         parameters = _parameters(header["parameters"], notes)

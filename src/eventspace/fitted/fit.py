@@ -164,6 +164,7 @@ class CompressedFit(Fit):
     n_learnt_users: int  # those after them came by updates, and tell nothing of what is expected
     n_learnt_items: int
     half_codes: Codes  # items x halves: the sets there; one group of chains has no halves
+    interrupted: bool  # whether Ctrl-C ended the chains, or the compression
 
     estimator: ClassVar[str] = "KolmogorovModel"
 
@@ -243,6 +244,7 @@ class AverageFit(Fit):
     noise: Floats  # of users: a standard deviation, in probability
     pmf_penalty: float  # for new users of a sample
     seed: int  # of draws after the fit
+    interrupted: bool  # whether Ctrl-C ended the fit
 
     @property
     def sample_events(self) -> list[slice]:
