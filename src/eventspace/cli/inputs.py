@@ -68,19 +68,11 @@ def source(path: Path) -> Path | BinaryIO:
 
 
 def observations(
-    path: Path,
-    text: TextOptions,
-    columns: Columns,
-    wide: bool,
-    scale: str = "auto",
-    duplicates: Any = "last",
-    known: Observations | None = None,
+    path: Path, text: TextOptions, columns: Columns, wide: bool, scale: Any, duplicates: Any
 ) -> Observations:
-    """The observations in a table, with the columns that are named, beside what is known."""
+    """The observations in a table, with the columns that are named."""
     named = columns.named
     options = {"scale": _scale(scale), "duplicates": duplicates, **dataclasses.asdict(text)}
-    if known is not None:
-        options |= {"scale": known.scale, "users": known.user_ids, "items": known.item_ids}
     if wide:
         others = [f"--{role}" for role in named if role != "user"]
         if others:
@@ -89,6 +81,18 @@ def observations(
     if named:
         return Observations.from_long(source(path), **named, **options)
     return Observations.of(source(path), **options)
+
+
+def changes(
+    path: Path, text: TextOptions, columns: Columns, wide: bool, known: Observations
+) -> Observations:
+    """Ratings for what is known: on its scale, with ids as it has them, the last of a pair."""
+    seen = observations(path, text, columns, wide, known.scale, "last")
+    users, items = (
+        like(list(seen.user_ids), known.user_ids),
+        like(list(seen.item_ids), known.item_ids),
+    )
+    return dataclasses.replace(seen, user_ids=Ids(users), item_ids=Ids(items))
 
 
 def times(
@@ -109,8 +113,9 @@ def times(
     return entry_times(seen, table, roles, time)
 
 
-def _scale(text: str) -> Any:
-    if text in ("auto", "max"):
+def _scale(text: Any) -> Any:
+    """The scale that an option states, or one that is known."""
+    if text in ("auto", "max") or isinstance(text, tuple):
         return text
     try:
         lo, hi = (float(bound) for bound in text.split(","))

@@ -57,7 +57,7 @@ def update(
     seen, new, pairs = known.observations, None, None
     if table is not None:
         columns = inputs.Columns(user, item, value, weight, successes, trials)
-        new = inputs.observations(table, text, columns, wide, known=seen)
+        new = inputs.changes(table, text, columns, wide, seen)
     if forget is not None:
         named = inputs.pairs(forget, text, user, item, seen)
         pairs = inputs.like(named[0], seen.user_ids), inputs.like(named[1], seen.item_ids)
