@@ -239,14 +239,17 @@ def _interval(model: Any, number: int) -> None:
 
 
 def _update(model: Any, number: int) -> None:
-    """A new user with known items, and a new item of known users, before and after it."""
+    """A new user and a new item, apart and together; then all that they brought is forgotten."""
     users, items, (lo, hi) = model.user_ids, model.item_ids, model.observations.scale
     n = min(3, len(items))
     model = model.update(([STRANGER] * n, items[:n], [hi, lo, hi][:n]))
     m = min(3, len(users))
     model = model.update((users[:m], [STRANGER] * m, [lo, hi, hi][:m]))
     demand_chances(model.predict(), "predict() after update")
+    model = model.update(([STRANGER], [STRANGER], [hi]), forget=([STRANGER] * n, items[:n]))
     demand_chances(model.predict(([STRANGER], [STRANGER])), "the new ones after update")
+    model = model.update(forget=([STRANGER], [STRANGER]))
+    demand_chances(model.predict(([STRANGER], [STRANGER])), "those without ratings after update")
 
 
 def _column(table: Any, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,9 +95,26 @@ def merge_repeats(entries: Entries, *, mean: bool) -> Entries:
 def revised(entries: Entries, changes: Entries) -> Entries:
     """The entries with changes made: the values of these hold, and where they are NaN, none does.
 
-    Both are sorted, and have weights or have none. Changes may have more rows, which are new.
+    Both are sorted, and have weights or have none. Changes may have more rows, which are new. Only
+    rows with changes are looked at; all between them is copied as it is.
     """
-    return Entries(*_revised(*entries, *changes))
+    n_new = len(changes.ptr) - len(entries.ptr)
+    ptr = np.append(entries.ptr, np.full(n_new, entries.ptr[-1]))
+    known, rows = entries._replace(ptr=ptr), np.flatnonzero(changes.sizes)
+    new = Entries(*_revised(*known.taken(rows), *changes.taken(rows)))
+    sizes = known.sizes
+    sizes[rows] = new.sizes
+    cuts = zip([0, *ptr[rows + 1]], [*ptr[rows], ptr[-1]], strict=True)
+    between, theirs = [slice(*cut) for cut in cuts], [slice(*cut) for cut in pairwise(new.ptr)]
+    # one piece of memory for all columns: a large one is had sooner than several
+    columns = np.empty((3 if new.weight.size else 2, int(sizes.sum())), np.float32)
+    spliced = [columns[0].view(np.int32), *columns[1:]]
+    for k, column in enumerate(spliced, 1):
+        old, others = entries[k], new[k]
+        pieces = (part for n, cut in enumerate(theirs) for part in (old[between[n]], others[cut]))
+        np.concatenate([*pieces, old[between[-1]]], out=column)
+    weight = spliced[2] if len(spliced) > 2 else entries.weight
+    return Entries(np.append(0, np.cumsum(sizes)), spliced[0], spliced[1], weight)
 
 
 @njit(cache=True, nogil=True)
@@ -207,7 +225,7 @@ def _revised(
     weight_out = np.empty(most if weighted else 0, weight.dtype)
     to = 0
     for r in range(at.size - 1):
-        k, end = (ptr[r], ptr[r + 1]) if r < ptr.size - 1 else (0, 0)
+        k, end = ptr[r], ptr[r + 1]
         for t in range(at[r], at[r + 1] + 1):  # up to each change, and after the last of the row
             while k < end and (t == at[r + 1] or index[k] < column[t]):
                 index_out[to] = index[k]

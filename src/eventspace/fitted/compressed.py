@@ -255,7 +255,7 @@ class CompressedModel(FittedModel):
             observations=seen,
             pmf=pmf,
             codes=codes[:, None],
-            error=change.error(fit.error, (fit.pmf, fit.indicators), now),
+            error=change._replace(items=items).error(fit.error, (fit.pmf, fit.indicators), now),
             proved=proved,
             noise=padded(fit.noise, seen.n_users, noise),
             half_codes=_with_new(fit.half_codes, codes, items),
