@@ -114,8 +114,7 @@ class Updating:
         chain.known_users = np.pad(known.by_user.rated, (0, now.n_users - known.n_users))
         chain.known_items = np.pad(known.by_item.rated, (0, now.n_items - known.n_items))
         # nothing is known of a new item yet: like the mean, it speaks for no event
-        new = self.change.items[~chain.known_items[self.change.items]]
-        chain.indicators[new] = chain.indicators[chain.known_items].mean(axis=0)
+        chain.indicators[self.change.new_items] = chain.indicators[chain.known_items].mean(axis=0)
         chain.precision[: known.n_users] = self.precision
         typical = NoisePrior.around(chain.precision[chain.known_users])
         chain.priors = priors._replace(noise=typical)
