@@ -282,11 +282,11 @@ def test_events_of_different_models_do_not_mix() -> None:
     same = Event.of_item(space_of(model), "a")
     assert old == same == old & same
     assert hash(old) == hash(same)
-    for change in (lambda: model.fold_in((["w"], ["a"], [0.5])), lambda: model.fit(table)):
+    for change in (lambda: model.update((["w"], ["a"], [0.5])), lambda: model.fit(table)):
         change()
         new = Event.of_item(space_of(model), "a")
         for combine in [*BINARY.values(), operator.le, operator.lt, operator.ge, operator.gt]:
-            with pytest.raises(ValueError, match=r"fitted again or folded in.*make them anew"):
+            with pytest.raises(ValueError, match=r"fitted again or updated.*make them anew"):
                 combine(old, new)
         with pytest.raises(ValueError, match="make them anew"):
             old.given(new)
@@ -324,7 +324,7 @@ def test_unknown_users() -> None:
     event = Event.of_item(films(), "Alien")
     with pytest.raises(ValueError, match="knows no user 'u9'"):
         event.probability("u9")
-    with pytest.raises(ValueError, match=r"does not know 2 of these users: 'x', 7\. Use fold_in"):
+    with pytest.raises(ValueError, match=r"does not know 2 of these users: 'x', 7\. Use update"):
         event.probability(["u0", "x", 7, "x"])
     with pytest.raises(ValueError, match=r"users: 0, 1, 2, 3, 4, \.\.\.\."):
         event.probability(np.arange(9))

@@ -94,7 +94,7 @@ def test_any_table_gives_a_sound_model(name, n_events, tmp_path) -> None:
         assert_array_equal(load(tmp_path / "m").predict(), model.predict())
         assert_allclose(model.transform(seen).sum(axis=1), 1)
         new = Observations.of(([user, "x"], ["y", item], [1.0, 1.0]), scale=(0, 1))
-        model.fold_in(new)
+        model.update(new)
         assert_sound(model)
         assert model.predict().shape == (seen.n_users + 1, seen.n_items + 1)
 

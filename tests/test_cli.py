@@ -392,7 +392,8 @@ KEYS = {
     "query": "probability",
     "explain": "user item probability value population readable user_ratings item_ratings events "
     "rules",
-    "info": "kind events samples users items observed weighted scale rmse rmse_original",
+    "info": "kind events samples users items observed weighted scale rmse rmse_original "
+    "interrupted",
 }
 
 
@@ -422,7 +423,7 @@ def test_the_keys_of_json(saved, tmp_path, run) -> None:
     found = json.loads(run("info", path, "--json"))
     own = {
         "model": ["proved", "expected_rmse", "loss"],
-        "descent": ["proved", "iterations", "converged", "interrupted"],
+        "descent": ["proved", "iterations", "converged"],
         "posterior": ["concentration"],
         "ensemble": ["held_out_error"],
     }

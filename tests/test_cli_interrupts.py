@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovDescent
+from eventspace import KolmogorovDescent, load
 from eventspace.cli import interrupts
 from tests.command import COMMAND, in_process, written
 
@@ -46,6 +46,22 @@ def slow(*arguments):
     calls.append(0)
     return wait() if len(calls) == 3 else update(*arguments)
 PmfStep.__call__ = slow
+main()
+"""
+# Chains that take their time from some sweep on
+SWEEPING = """
+import os, time
+from eventspace.cli import main
+from eventspace.sampling.chain import Chain
+sweep, calls = Chain.sweep, []
+def slow(self):
+    calls.append(0)
+    if len(calls) == {first}:
+        os.write(2, b"ready\\n")
+    if len(calls) >= {first}:
+        time.sleep(0.05)
+    sweep(self)
+Chain.sweep = slow
 main()
 """
 # A module that takes its time to load, and swallows what comes meanwhile
@@ -83,6 +99,7 @@ def started(code: str, *arguments: object, cwd: Path | None = None) -> subproces
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=cwd,
+        bufsize=0,  # what comes right after the line is left for ``ended``
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
     assert process.stderr is not None
@@ -205,6 +222,31 @@ def test_a_kill_keeps_the_model_so_far(place, tmp_path) -> None:
     assert code == 143
     assert said.startswith("eventspace: interrupted: this is the model so far\n")
     assert KolmogorovDescent.load(tmp_path / "m").interrupted_
+
+
+@pytest.mark.parametrize("kind", ["model", "posterior"])
+def test_a_kill_keeps_the_draws_so_far(place, tmp_path, kind) -> None:
+    """Of the second chain, too few to count."""
+    n_sweeps = {"model": 120, "posterior": 150}[kind]
+    options = ["--kind", kind, "--events", 2, "--chains", 4, "--threads", 1]
+    code = SWEEPING.format(first=n_sweeps + 3)
+    process = started(code, "fit", place / "t.csv", "-o", tmp_path / "m", *options)
+    exit_code, said = ended(process, signal.SIGTERM)
+    assert exit_code == 143
+    line, *others = said.splitlines()
+    assert line.startswith("eventspace: interrupted: this is the model so far, ")
+    assert line.endswith("draws of 1 chains")
+    assert others == [f"eventspace: written: {tmp_path / 'm'}"]
+    assert load(tmp_path / "m").interrupted
+
+
+def test_a_kill_before_the_first_draw_leaves_nothing(place, tmp_path) -> None:
+    options = ["--kind", "posterior", "--events", 2, "--threads", 1]
+    process = started(
+        SWEEPING.format(first=3), "fit", place / "t.csv", "-o", tmp_path / "m", *options
+    )
+    assert ended(process, signal.SIGINT) == (130, NOTHING)
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_interrupt_that_nobody_can_catch_comes_again(place) -> None:

@@ -75,7 +75,7 @@ def test_new_items_have_the_shared_set(mixture) -> None:
     table = mixture[0]
     model = KolmogorovDescent(3, indicators="shared", random_state=0).fit(table)
     code = model.codes_[0, 0]
-    model.fold_in(pd.DataFrame({"user": model.user_ids_[:3], "item": "new", "value": [0.0] * 3}))
+    model.update(pd.DataFrame({"user": model.user_ids_[:3], "item": "new", "value": [0.0] * 3}))
     assert model.codes_[-1, 0] == code
     assert model.item_ids_[-1] == "new"
 
@@ -86,7 +86,7 @@ def test_one_hot_sets_have_one_event_each_also_the_new_ones(mixture) -> None:
     assert (model.indicators_.sum(axis=1) == 1).all()
     assert (np.diff(model.history_) <= 1e-9).all()
     new = pd.DataFrame({"user": model.user_ids_, "item": "new", "value": model.pmf_[:, 2]})
-    model.fold_in(Observations.of(new, scale=(0, 1)))
+    model.update(Observations.of(new, scale=(0, 1)))
     assert model.indicators_[-1].tolist() == [False, False, True, False, False]
 
 
@@ -148,7 +148,7 @@ def test_who_has_no_ratings_keeps_what_was_given(mixture) -> None:
     expected = model.pmf_ @ indicators.loc[items[5]]
     np.testing.assert_allclose(model.predict()[:, 5], expected)
     new = pd.DataFrame({"user": "new", "item": items[4:7], "value": [0.5, 1.0, 0.0]})
-    model.fold_in(new)
+    model.update(new)
     np.testing.assert_array_equal(model.indicators_, indicators > 0)
 
 

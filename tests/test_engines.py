@@ -96,10 +96,10 @@ def test_newcomers_need_nothing_else_of_an_engine(ratings, monkeypatch) -> None:
     for weigh in (True, False):
         options = {"n_chains": 2, "n_warmup": 3, "n_draws": 4, "random_state": 0}
         posterior = KolmogorovPosterior(3, weigh=weigh, **options).fit(ratings)
-        assert posterior.fold_in(new).pmf_.shape[0] == 61
+        assert posterior.update(new).pmf_.shape[0] == 61
     quick = {"n_chains": 2, "n_warmup": 1, "n_draws": 4}
     for model in (KolmogorovDescent(3, random_state=0), KolmogorovModel(3, **quick)):
-        model.fit(ratings).fold_in(new).fold_in(([0, 1], [99, 99], [1.0, 0.0]))
+        model.fit(ratings).update(new).update(([0, 1], [99, 99], [1.0, 0.0]))
         assert_allclose(model.pmf_.sum(axis=1), 1.0)
         assert model.predict().shape == (61, 26)
 

@@ -140,7 +140,7 @@ def test_a_trial_tells_noise_from_the_spread_of_the_models(noisy) -> None:
     restarts = Restarts(n_events=8, n_iter=2, engine=CPU(), show=False)
     trial = restarts.best(fold, 3.0, [0.1], seed=5)
     assert trial[:2] == (3.0, 0.1)
-    models = restarts.fitted(fold.train, trial, 5, TRIAL_MODELS)
+    models, _ = restarts.fitted(fold.train, trial, 5, TRIAL_MODELS)
     p = np.array([(pmf @ bits.T)[fold.users, fold.items] for pmf, bits in models])
     assert trial.error == pytest.approx(fold.error(p.mean(axis=0)))
     truth = (fold.truth - 1) / 4
@@ -154,7 +154,7 @@ def test_each_penalty_has_its_iterations_however_the_last_one_ended(noisy) -> No
     """A descent that stood still goes on with the next penalty until it stands still again."""
     restarts = Restarts(n_events=3, n_iter=60, engine=CPU(), show=False)
     trial = Trial(0.3, 0.0, np.nan, np.nan)
-    ((pmf, bits),) = restarts.fitted(noisy[0], trial, 0, 1)
+    ((pmf, bits),), _ = restarts.fitted(noisy[0], trial, 0, 1)
     start = Descent(pmf.copy(), pack(bits)[:, 0])
     engine = HalfSteps.on(CPU(), Local(3), Pairwise(), 0.0, 0.3)
     options = {"prior": "mean", "tol": 1e-4, "on_iteration": lambda now: None}

@@ -75,18 +75,18 @@ def test_estimators_that_share_a_model_do_not_disturb_each_other(model, table) -
             assert_array_equal(found, expected[k % 2])
 
 
-def test_a_fold_in_gives_a_new_model_and_leaves_the_old(model) -> None:
+def test_a_update_gives_a_new_model_and_leaves_the_old(model) -> None:
     before = model.fitted_
-    after = before.fold_in(([100], [0], [1.0]))
+    after = before.update(([100], [0], [1.0]))
     assert (before.observations.n_users, after.observations.n_users) == (40, 41)
-    shallow = copy.copy(model).fold_in(([100], [0], [1.0]))
+    shallow = copy.copy(model).update(([100], [0], [1.0]))
     assert (model.observations_.n_users, shallow.observations_.n_users) == (40, 41)
 
 
 def test_given_parts_stay_given_when_somebody_is_new(model, table) -> None:
     parts = KolmogorovDescent.from_parts(model.pmf_, model.indicators_, table)
     assert "nothing: PMFs and indicators were given" in parts.summary()
-    assert parts.fold_in(([100], [0], [1.0])).summary().count("were given") == 1
+    assert parts.update(([100], [0], [1.0])).summary().count("were given") == 1
 
 
 def test_an_average_streams_its_rules_too(table) -> None:

@@ -12,10 +12,9 @@ from scipy import integrate, special, stats
 
 from eventspace import KolmogorovPosterior, Observations
 from eventspace.data.ids import Ids
-from eventspace.data.newcomers import news
+from eventspace.data.updates import read_update
 from eventspace.engines.cpu import CPU
 from eventspace.sampling.chain import Chain
-from eventspace.sampling.newcomers import Newcomers
 from eventspace.sampling.priors import Beforehand, Laws
 from eventspace.sampling.priors.bits import log_likelihood_of_bits
 from eventspace.sampling.priors.inclinations import (
@@ -26,6 +25,7 @@ from eventspace.sampling.priors.inclinations import (
 )
 from eventspace.sampling.priors.pmfs import LEAST_COUNT, Around, lean, log_dirichlet, log_of
 from eventspace.sampling.sampler import Sampler
+from eventspace.sampling.updating import Updating
 
 Floats = NDArray[np.float64]
 
@@ -161,7 +161,7 @@ def test_only_the_rated_say_how_much_items_differ_and_where_users_lean() -> None
     assert chains[0].priors.laws.item_variance == chains[1].priors.laws.item_variance
 
 
-def newcomers(n_users: int, n_items: int, variance: float) -> tuple[Newcomers, Chain]:
+def newcomers(n_users: int, n_items: int, variance: float) -> tuple[Updating, Chain]:
     """This many users or items whose ratings say nothing, in a draw with four kinds of events."""
     rng = np.random.default_rng(8)
     pmf = rng.dirichlet(np.full(8, 4.0), 30)
@@ -171,9 +171,10 @@ def newcomers(n_users: int, n_items: int, variance: float) -> tuple[Newcomers, C
     users = np.append(30 + np.arange(n_users), np.zeros(n_items, int))
     items = np.append(np.zeros(n_users, int), 40 + np.arange(n_items))
     nothing = (users, items, np.full(len(users), 0.5), np.full(len(users), 1e-9))
-    new = news(known, nothing)
+    new = read_update(known, nothing, None)
+    new = new._replace(users=new.new_users, items=new.new_items)
     laws, precision = Laws(10.0, variance, variance), np.full(30, 25.0)
-    found = Newcomers(new, sampler(new.merged, 8), laws, precision)
+    found = Updating(new, sampler(new.now, 8), laws, precision)
     return found, found.chain(pmf, bits, rng)
 
 
@@ -184,7 +185,7 @@ def test_new_items_have_inclinations() -> None:
         new, chain = newcomers(0, 2000, variance)
         log_odds = new.expected_bits(chain)
         assert_allclose(log_odds, np.tile(log_odds[0], (2000, 1)))
-        new.draw_items(chain, log_odds)
+        new.draw_items(chain, log_odds, 1)
         inclined = rng.normal(0, np.sqrt(variance), (50_000, 1))
         law = rng.random((50_000, 8)) < special.expit(log_odds[0] + inclined)
         found, expected = chain.indicators[40:].sum(axis=1), law.sum(axis=1)
@@ -197,7 +198,7 @@ def test_new_users_have_inclinations() -> None:
     rng = np.random.default_rng(10)
     for variance in (1e-6, 0.5):
         new, chain = newcomers(1500, 0, variance)
-        new.draw_users(chain)
+        new.draw_users(chain, new.change.users)
         centres, towards = chain.priors.pmfs.expected(chain)
         around = Around(np.tile(centres[-1], (20_000, 1)), towards)
         law = 10.0 * around.tilted(rng.normal(0, np.sqrt(variance), 20_000))

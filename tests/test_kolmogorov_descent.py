@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
@@ -15,6 +16,7 @@ from eventspace.fitting.half_steps import PmfStep
 from eventspace.indicators import SDR, Exact, Local
 from eventspace.pmf import FrankWolfe, Pairwise
 from tests import naive
+from tests.observing import probabilities
 
 
 @parametrize_with_checks([KolmogorovDescent(n_events=3, n_iter=3, n_init=1, n_jobs=1)])
@@ -174,7 +176,7 @@ def test_an_item_that_nobody_had_rated_is_solved_when_somebody_does() -> None:
     table = np.random.default_rng(0).random((10, 6))
     table[:, 4] = np.nan
     model = KolmogorovDescent(3, random_state=0).fit(table)
-    model.fold_in((["a", "b", "a", "b"], [4, 4, 0, 0], [1.0, 1.0, 0.9, 0.8]))
+    model.update((["a", "b", "a", "b"], [4, 4, 0, 0], [1.0, 1.0, 0.9, 0.8]))
     assert model.predict((["a", "b"], [4, 4])).min() > 0.5
     assert model.proved_.shape == (6,)
 
@@ -243,32 +245,74 @@ def test_recommendations_are_the_likeliest_unseen_items_in_the_callers_library(r
     np.testing.assert_allclose(stars["value"], lo + (hi - lo) * best["probability"].to_numpy())
 
 
-def test_new_users_and_items_fold_in_without_touching_the_rest(ratings) -> None:
+def test_an_update_solves_for_its_users_and_items_and_leaves_the_rest(ratings) -> None:
+    """New users u7 and u8, a new item i5, a user who rates anew, and a rating that goes."""
     known = ratings[~ratings["user"].isin(["u7", "u8"]) & (ratings["item"] != "i5")]
     model = fitted(known)
     before = clone(model).fit(known)
-    users = ratings[ratings["user"].isin(["u7", "u8"]) & (ratings["item"] != "i5")]
-    items = ratings[(ratings["item"] == "i5")]
-    assert model.fold_in(users) is model
-    model.fold_in(items)
-    assert list(model.observations_.user_ids)[-2:] == ["u7", "u8"]
-    np.testing.assert_array_equal(model.pmf_[:-2], before.pmf_)
-    np.testing.assert_array_equal(model.codes_[:-1], before.codes_)
-    np.testing.assert_allclose(model.pmf_[-2:], before.transform(users), atol=1e-9)
-    u = model.observations_.user_ids.positions(items["user"])
-    S, v, _ = naive.sums(model.pmf_, u, model.observations_.to_unit(items["rating"]),
-                         np.ones(len(u)))  # fmt: skip
-    psi = model.indicators_[-1].astype(float)
-    assert naive.g(S, v, psi) == pytest.approx(naive.exhaustive(S, v)[0], abs=1e-4)
-    assert model.observations_.n_observed == len(known) + len(users) + len(items)
-    errors = model.predict(model.observations_) - model.observations_.coo()[2]
+    table = pd.concat(
+        [
+            ratings[ratings["user"].isin(["u7", "u8"])],
+            ratings[(ratings["item"] == "i5") & ratings["user"].isin(["u0", "u6"])],
+            pd.DataFrame({"user": ["u9"], "item": ["i0"], "rating": [3.21]}),
+        ]
+    )
+    gone = known[known["user"] == "u11"].iloc[:1]
+    assert model.update(table, forget=gone[["user", "item"]]) is model
+    seen = model.observations_
+    assert list(seen.user_ids)[-2:] == ["u7", "u8"]
+    moved = {*table["user"], "u11"}
+    others = [k for k, user in enumerate(before.user_ids_) if user not in moved]
+    assert_array_equal(model.pmf_[others], before.pmf_[others])
+    kept = [
+        k for k, item in enumerate(before.item_ids_) if item not in {*table["item"], *gone["item"]}
+    ]
+    assert kept
+    assert_array_equal(model.codes_[kept], before.codes_[kept])
+    psi, penalty = model.indicators_.astype(float), model.pmf_penalty
+    for user in moved:  # given the sets now
+        u = list(seen.user_ids).index(user)
+        row = slice(*seen.by_user.ptr[u : u + 2])
+        Q, r, _ = naive.sums(psi, seen.by_user.index[row], seen.by_user.value[row], np.ones(999))
+        Q, r = Q + penalty * np.eye(3), r + penalty * before.pmf_mean_
+        assert naive.f(Q, r, model.pmf_[u]) == pytest.approx(naive.simplex_minimum(Q, r), abs=1e-5)
+    errors = model.predict(seen) - seen.coo()[2]
     assert model.error_ == pytest.approx((errors**2).sum(), rel=1e-5)
     assert (len(model.gap_), len(model.proved_)) == (30, 20)
-    assert set(model.recommend("u7", 20)["item"]).isdisjoint(users.loc[users.user == "u7", "item"])
-    with pytest.raises(ValueError, match="'u7' and item 'i1' are both known: fit again"):
-        model.fold_in((["u7"], ["i1"], [3.0]))
-    with pytest.raises(ValueError, match="'zoe' and item 'Alien' are both new: fold in the users"):
-        model.fold_in((["zoe"], ["Alien"], [3.0]))
+    rated = table.loc[table["user"] == "u7", "item"]
+    assert set(model.recommend("u7", 20)["item"]).isdisjoint(rated)
+    again = clone(model).fit(known).update(table).update(forget=gone[["user", "item"]])
+    assert probabilities(again.observations_) == probabilities(seen)
+
+
+def test_items_of_an_update_are_solved_given_all_their_raters(ratings) -> None:
+    known = ratings[ratings["item"] != "i5"]
+    before = fitted(known).fitted_
+    new = ratings[ratings["item"] == "i5"]
+    after = before.update(new)
+    u = before.observations.user_ids.positions(new["user"])
+    S, v, _ = naive.sums(before.pmf, u, before.observations.to_unit(new["rating"]),
+                         np.ones(len(u)))  # fmt: skip
+    psi = after.indicators[-1].astype(float)
+    assert naive.g(S, v, psi) == pytest.approx(naive.exhaustive(S, v)[0], abs=1e-4)
+    assert after.update(forget=new[["user", "item"]]).unsaid[-1]
+
+
+def test_an_update_that_only_repeats_what_is_known_lowers_the_cost(ratings) -> None:
+    model = fitted(ratings).fitted_
+    again = model.update(ratings)
+    assert probabilities(again.observations) == probabilities(model.observations)
+    assert again.error < 1.02 * model.error
+
+
+def test_both_may_be_new_and_whoever_is_left_without_ratings_is_as_the_population(ratings) -> None:
+    model = fitted(ratings)
+    model.update((["zoe", "zoe"], ["Alien", "i0"], [5.0, 1.0]))
+    assert model.predict(("zoe", "Alien")) > model.predict(("zoe", "i0"))
+    model.update(forget=("zoe", ["Alien", "i0"]))
+    assert_array_equal(model.pmf_[-1], model.transform(np.full((1, 21), np.nan))[0])
+    nobody = model.predict((["nobody"], ["Alien"]), unknown="population")
+    assert model.predict((["zoe"], ["Alien"])) == pytest.approx(nobody)
 
 
 def test_warm_start_goes_on_where_it_stood(ratings) -> None:
@@ -404,7 +448,7 @@ def test_a_model_from_given_parts_predicts_and_is_saved(tmp_path) -> None:
     again = KolmogorovDescent.load(tmp_path / "m")
     assert str(again.summary()) == str(model.summary())
     np.testing.assert_array_equal(again.predict(), model.predict())
-    model.fold_in(pd.DataFrame({"user": ["eve"], "item": ["y"], "value": [0.9]}))
+    model.update(pd.DataFrame({"user": ["eve"], "item": ["y"], "value": [0.9]}))
     assert model.predict((["eve"], ["y"]))[0] > 0.5
     for bad_theta, bad_psi, message in (
         (theta[:1], psi, r"pmf has the shape \(1, 3\); \(2, 3\) is wanted"),

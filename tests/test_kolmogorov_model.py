@@ -19,6 +19,7 @@ from eventspace._base.codes import unpack
 from eventspace.fitted import drawing
 from eventspace.fitted.fit import CompressedFit
 from eventspace.sampling.sampler import Sampler
+from tests import naive
 from tests.fits import fitted
 from tests.planted import chances, long, wide
 
@@ -73,21 +74,21 @@ def test_it_predicts_about_as_well_as_it_expects(model, planted) -> None:
 def test_nothing_is_certain_after_one_rating(model) -> None:
     p = model.predict()
     typical = np.delete(p, [7, 8], axis=1).mean()
-    for top, low in ((p[:, 7], p[:, 8]), folded_items(model)):
+    for top, low in ((p[:, 7], p[:, 8]), new_items(model)):
         assert top.mean() - typical < 1 - top.mean()
         assert typical - low.mean() < low.mean()
         assert top.mean() > low.mean()
 
 
-def folded_items(model: KolmogorovModel) -> tuple[Floats, Floats]:
+def new_items(model: KolmogorovModel) -> tuple[Floats, Floats]:
     """Two new items with one rating each, the best and the worst."""
-    p = model.fold_in((["u3", "u5"], ["top", "low"], [1.0, 0.0])).predict()
+    p = model.update((["u3", "u5"], ["top", "low"], [1.0, 0.0])).predict()
     return p[:, -2], p[:, -1]
 
 
 def test_a_new_user_with_one_rating_is_nearly_the_mean_user(model) -> None:
     everyone = model.predict().mean(axis=0)
-    model.fold_in((["glad", "sad"], ["i0", "i0"], [1.0, 0.0]))
+    model.update((["glad", "sad"], ["i0", "i0"], [1.0, 0.0]))
     glad, sad = model.predict()[-2:]
     for p in (glad, sad):
         assert np.abs(p - everyone).mean() < 0.1
@@ -173,14 +174,14 @@ def test_files_and_pickles_hold_it_all(model, tmp_path) -> None:
     with pytest.raises(ValueError, match="holds a KolmogorovModel, not a KolmogorovDescent"):
         KolmogorovDescent.load(tmp_path / "m")
     new = (["x", "x", "u1"], ["i0", "i3", "y"], [1.0, 0.2, 0.9])
-    expected = model.fitted_.fold_in(new)
+    expected = model.fitted_.update(new)
     for again in (KolmogorovModel.load(tmp_path / "m"), pickle.loads(pickle.dumps(model))):
         assert again.get_params() == model.get_params()
         assert str(again.summary()) == str(model.summary())
         assert_array_equal(again.predict(), model.predict())
         pd.testing.assert_frame_equal(again.diagnostics(), model.diagnostics())
         assert isinstance(again.fitted_.record, CompressedFit)
-        assert_array_equal(again.fold_in(new).pmf_, expected.pmf)
+        assert_array_equal(again.update(new).pmf_, expected.pmf)
         assert_array_equal(again.codes_, expected.codes)
 
 
@@ -233,7 +234,7 @@ def test_rules_say_whether_halves_of_the_chains_prove_them(model) -> None:
 
 
 def test_new_users_and_items_are_predicted_from_their_ratings(planted) -> None:
-    """The last users and items are folded in with half of their ratings, and asked for others."""
+    """The last users and items come with half of their ratings, and asked for others."""
     rng = np.random.default_rng(0)
     chance = chances(rng, 130, 50, 3, concentration=0.4)
     table = wide(np.clip(chance + rng.normal(0, 0.1, chance.shape), 0, 1))
@@ -241,9 +242,10 @@ def test_new_users_and_items_are_predicted_from_their_ratings(planted) -> None:
     model = KolmogorovModel(4, **QUICK).fit(known)
     before = model.predict()
     given = pd.concat([long(table.iloc[110:, :21]), long(table.iloc[:55, 42:])])
-    model.fold_in(given)
+    model.update(given)
     p = model.predict()
-    assert_array_equal(p[:110, :42], before)
+    assert_array_equal(p[55:110, :42], before[55:])
+    assert np.abs(p[:55, :42] - before[:55]).mean() < 0.02  # they have rated new items
     everyone = before.mean()
     for rows, columns in ((slice(110, 130), slice(21, 42)), (slice(55, 110), slice(42, 50))):
         truth = chance[rows, columns]
@@ -269,18 +271,72 @@ def test_sets_of_new_items_are_optimal(planted, n_ratings) -> None:
     who = [f"u{u}" for u in np.ravel(users)]
     what = np.repeat([f"new {k}" for k in range(10)], n_ratings)
     new = Observations.of((who, what, values.ravel()), scale=(0, 1))
-    model.fold_in(new)
+    known = model.pmf_
+    model.update(new)
     assert model.proved_[60:].all()
     sets = unpack(np.arange(2**D, dtype=np.uint64)[:, None], D).astype(np.float64)
     for k in range(10):
-        pmf = model.pmf_[users[k]]
+        pmf = known[users[k]]
         S, v = pmf.T @ pmf + G, pmf.T @ values[k] + h
         cost = np.einsum("nd,de,ne->n", sets, S, sets) - 2 * sets @ v
         assert cost.min() + constant + values[k] @ values[k] >= -1e-9
         assert cost[int(model.codes_[60 + k, 0])] == pytest.approx(cost.min(), abs=1e-9)
 
 
-def test_those_who_are_folded_in_change_nothing_of_what_is_expected(planted) -> None:
+def test_users_of_the_fit_are_drawn_to_their_pmfs_and_sets_of_the_fit_stay(planted) -> None:
+    model: KolmogorovModel = fitted(KolmogorovModel(4, **QUICK), planted.observations)
+    before = model.fitted_.record
+    seen, psi = before.observations, before.indicators.astype(float)
+    G, _ = before.expected_user
+    index = seen.by_user.index[: seen.by_user.ptr[1]]
+    gone, again = index[:2], index[2]
+    new = next(i for i in range(60) if i not in index)
+    items = [seen.item_ids[i] for i in (again, new)]
+    forget = (seen.user_ids[0], [seen.item_ids[i] for i in gone])
+    model.update(Observations.of(([seen.user_ids[0]] * 2, items, [1.0, 0.0]), scale=(0, 1)),
+                 forget=forget)  # fmt: skip
+    assert_array_equal(model.codes_, before.codes)
+    assert_array_equal(model.pmf_[1:], before.pmf[1:])
+    # (x - theta)'(Q + G)(x - theta) stands for the ratings so far; those that go are taken off it
+    theta = before.pmf[0]
+    H = psi[index].T @ psi[index] + G
+    linear, value = H @ theta, dict(zip(index, seen.by_user.value, strict=False))
+    for i, p, sign in [(g, value[g], -1) for g in (*gone, again)] + [(again, 1, 1), (new, 0, 1)]:
+        H = H + sign * np.outer(psi[i], psi[i])
+        linear = linear + sign * p * psi[i]
+    found = naive.f(H, linear, model.pmf_[0])
+    assert found == pytest.approx(naive.simplex_minimum(H, linear), abs=1e-5)
+    u, i, p = model.observations_.coo()
+    assert model.error_ == pytest.approx(np.square(model.predict()[u, i] - p).sum())
+    assert set(model.observations_.by_user.index[: len(index) - 1]) == {*index, new} - {*gone}
+
+
+def test_a_user_whose_ratings_come_again_stays(planted) -> None:
+    model: KolmogorovModel = fitted(KolmogorovModel(4, **QUICK), planted.observations)
+    again = model.fitted_.update(planted.observations)
+    assert_allclose(again.pmf, model.pmf_, atol=2e-3)
+    assert_array_equal(again.codes, model.codes_)
+    assert_allclose(again.error, model.error_, rtol=1e-3)
+
+
+def test_an_item_that_came_later_is_solved_from_all_its_ratings_each_time(planted) -> None:
+    model: KolmogorovModel = fitted(KolmogorovModel(4, **QUICK), planted.observations)
+    few, more = range(5), range(5, 60)
+    for users in (few, more):
+        raters = [f"u{k}" for k in users]
+        chance = model.predict((raters, "i3"))
+        model.update(Observations.of((raters, ["new"] * len(raters), chance), scale=(0, 1)))
+    assert model.codes_[-1, 0] == model.codes_[model.item_ids_.tolist().index("i3"), 0]
+
+
+def test_something_of_the_fit_must_be_left(planted) -> None:
+    table = wide(np.random.default_rng(0).random((6, 5)))
+    model = fitted(KolmogorovModel(2, **QUICK), table).update((["x"], ["y"], [0.5]))
+    with pytest.raises(ValueError, match="no rating of the users, or of the items, that the model"):
+        model.update(forget=long(table))
+
+
+def test_those_who_come_later_change_nothing_of_what_is_expected(planted) -> None:
     model: KolmogorovModel = fitted(KolmogorovModel(4, **QUICK), planted.observations)
     record: CompressedFit = model.fitted_.record
     expected = (*record.expected_user, *record.expected_item)
@@ -289,7 +345,7 @@ def test_those_who_are_folded_in_change_nothing_of_what_is_expected(planted) -> 
         users = [f"new {batch} {k}" for k in range(200)]
         items = [f"i{k}" for k in rng.integers(0, 60, 200)]
         new = Observations.of((users, items, rng.integers(0, 2, 200) * 1.0), scale=(0, 1))
-        model.fold_in(new)
+        model.update(new)
         record = model.fitted_.record
         assert (len(record.pmf), record.n_learnt_users) == (150 + 200 * (batch + 1), 150)
         now = (*record.expected_user, *record.expected_item)
@@ -303,19 +359,9 @@ def test_a_known_item_that_nobody_had_rated_is_learnt_from_new_users() -> None:
     table = wide(np.clip(chance + rng.normal(0, 0.05, chance.shape), 0, 1))
     bare = table.iloc[:80].assign(i7=np.nan)
     model = KolmogorovModel(3, **QUICK).fit(Observations.of(bare, scale=(0, 1)))
-    model.fold_in(long(table.iloc[80:]))
+    model.update(long(table.iloc[80:]))
     assert np.abs(model.predict()[:80, 7] - chance[:80, 7]).mean() < 0.1
     assert model.predict().shape == (120, 20)
-
-
-@pytest.mark.parametrize(
-    ("pair", "message"),
-    [(("x", "y"), "are both new: fold in the users"), (("u3", "i0"), "are both known: fit again")],
-)
-def test_what_cannot_be_folded_in_is_named(pair, message) -> None:
-    model = fitted(KolmogorovModel(2, **QUICK), wide(np.random.default_rng(0).random((6, 5))))
-    with pytest.raises(ValueError, match=message):
-        model.fold_in(([pair[0]], [pair[1]], [0.5]))
 
 
 # --- what is known beside ratings ----------------------------------------------------------------

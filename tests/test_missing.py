@@ -195,7 +195,7 @@ def test_rules_count_all_baskets() -> None:
     rules = model.rules(min_evidence=10, fold=False)
     assert len(rules)
     for row in rules.itertuples():
-        a, b = table[:, int(row.if_item)], table[:, int(row.then_item)]
+        a, b = table[:, int(str(row.if_item))], table[:, int(str(row.then_item))]
         assert (row.users, row.like_if, row.like_then, row.like_both) == (
             300, a.sum(), b.sum(), (a * b).sum(),
         )  # fmt: skip

@@ -377,24 +377,13 @@ def test_known_ids_keep_their_positions(as_observations: bool) -> None:
     assert list(new.item_ids) == [*known.item_ids, "Dune"]
     expected = {("zoe", "Heat"): 0.0, ("ann", "Dune"): 0.25, ("zoe", "Up"): 1.0}
     assert probabilities(new) == expected
-    merged = known.merged(new)
-    assert probabilities(merged) == pytest.approx(UNIT | expected)
-    assert merged.scale == known.scale
     again = Observations.of(data, users=new.user_ids, items=new.item_ids)
     assert again.user_ids is new.user_ids
-    with pytest.raises(ValueError, match=r"User 'ann' has item 'Dune' 2 times; 3 pairs"):
-        merged.merged(new)
 
 
 def test_known_ids_come_once() -> None:
     with pytest.raises(ValueError, match="users holds an id twice"):
         Observations.of(np.eye(2), users=[0, 0])
-
-
-def test_merged_with_weights() -> None:
-    known = Observations.of((["a"], ["x"], [0.5]))
-    new = Observations.of((["b"], ["x"], [1.0], [3.0]), users=known.user_ids, items=known.item_ids)
-    assert content(known.merged(new)) == {("a", "x"): (0.5, 1.0), ("b", "x"): (1.0, 3.0)}
 
 
 def test_known_ids_in_wide_and_sparse_data() -> None:
@@ -412,8 +401,8 @@ def test_coo_rows_and_repr() -> None:
         (observed.user_ids[u], observed.item_ids[i]) for u, i in zip(users, items, strict=True)
     ]
     assert dict(zip(pairs, p.tolist(), strict=True)) == pytest.approx(UNIT)
-    tail = observed.by_user.rows(1)
-    assert tail.ptr.tolist() == [0, 2, 3]
+    tail = observed.by_user.kept(np.arange(5) >= 2)
+    assert tail.ptr.tolist() == [0, 0, 2, 3]
     assert tail.value.tolist() == observed.by_user.value[2:].tolist()
     assert repr(observed) == "Observations(3 users x 3 items, 5 observed, scale 1..5)"
 

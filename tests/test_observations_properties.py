@@ -200,4 +200,3 @@ def test_known_ids(first: Cells, second: Cells) -> None:
         new = Observations.of(data, users=known.user_ids, items=known.item_ids)
         assert list(new.user_ids)[: known.n_users] == list(known.user_ids)
         assert probabilities(new) == pytest.approx(fresh, abs=1e-7)
-        assert probabilities(known.merged(new)) == pytest.approx(first | fresh, abs=1e-7)

@@ -14,7 +14,7 @@ from eventspace.fitting import descent
 from eventspace.sampling import sampler
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.diagnostics import effective_size, split_rhat
-from eventspace.sampling.sampler import Sampler
+from eventspace.sampling.sampler import Draws, Sampler
 from tests.fits import fitted
 from tests.planted import noisy_stars
 
@@ -124,11 +124,11 @@ def test_a_file_holds_it_all(posterior, noisy, tmp_path) -> None:
         KolmogorovDescent.load(tmp_path / "p")
 
 
-def test_new_users_fold_in(noisy) -> None:
+def test_new_users_update(noisy) -> None:
     table = Observations.from_long(noisy[0], scale=(1, 5))
     model = fitted(KolmogorovPosterior(**QUICK, random_state=0), table)
     stars = noisy[0][noisy[0]["user"] == "u3"].assign(user="new")
-    model.fold_in(stars)
+    model.update(stars)
     both = model.predict((["u3", "new"], ["i5", "i5"]))
     assert abs(both[0] - both[1]) < 0.15
     assert len(model.predict_interval((["new"], ["i5"]))) == 1
@@ -217,7 +217,7 @@ def test_attributes_speak_for_items_whose_ratings_hardly_count(kinds, tmp_path) 
     liked = np.arange(40, 50) % 2 == 0
     apart = []
     for attributes in (None, of_items):
-        model = KolmogorovPosterior.load(path).fold_in(few, item_attributes=attributes)
+        model = KolmogorovPosterior.load(path).update(few, item_attributes=attributes)
         assert model.item_attributes_.shape == (50, 1)
         p = model.predict(([one] * 10, wide.columns[40:]))
         apart.append(p[liked].mean() - p[~liked].mean())
@@ -242,8 +242,8 @@ def test_attributes_of_new_rows_need_the_columns_of_the_fit(kinds) -> None:
     model.fit(Observations.from_wide(wide.iloc[:, :40], scale=(0, 1)), item_attributes=of_items)
     new = (["u0"], ["i44"], [0.5])
     with pytest.raises(ValueError, match="user_attributes has the columns kind, noise: those of"):
-        model.fold_in(new, user_attributes=of_users)
-    assert model.fold_in(new).item_attributes_.shape == (41, 1)
+        model.update(new, user_attributes=of_users)
+    assert model.update(new).item_attributes_.shape == (41, 1)
     with pytest.raises(ValueError, match="Attributes are for informed priors"):
         KolmogorovPosterior(informed=False).fit(wide, user_attributes=of_users)
 
@@ -254,23 +254,23 @@ def test_attributes_of_new_users_speak_for_them(kinds) -> None:
     model = fitted(KolmogorovPosterior(**QUICK, random_state=0), known, user_attributes=of_users)
     new = wide.index[60:]
     few = (new, np.repeat("i0", 20), np.full(20, 0.5), np.full(20, 1e-6))
-    p = model.fold_in(few, user_attributes=of_users).predict((new, np.repeat("i2", 20)))
+    p = model.update(few, user_attributes=of_users).predict((new, np.repeat("i2", 20)))
     liked = np.arange(60, 80) % 2 == 0
     assert p[liked].mean() > p[~liked].mean() + 0.1
 
 
-def test_a_fold_in_that_fails_changes_nothing(kinds, monkeypatch) -> None:
+def test_an_update_that_fails_changes_nothing(kinds, monkeypatch) -> None:
     wide, of_users, _ = kinds
     known = Observations.from_wide(wide.iloc[:60], scale=(0, 1))
     model = fitted(KolmogorovPosterior(**QUICK, random_state=0), known, user_attributes=of_users)
     before = model.predict()
 
-    def interrupted(self, chain, log_odds):
+    def interrupted(self, chain, log_odds, n_samples):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("eventspace.sampling.newcomers.Newcomers.draw_items", interrupted)
+    monkeypatch.setattr("eventspace.sampling.updating.Updating.draw_items", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        model.fold_in((["u70"], ["i0"], [0.5]), user_attributes=of_users)
+        model.update((["u70"], ["i0"], [0.5]), user_attributes=of_users)
     assert model.user_attributes_.shape == (60, 2)
     np.testing.assert_array_equal(model.predict(), before)
 
@@ -341,13 +341,13 @@ def test_chains_start_from_descents_down_the_penalties(noisy, monkeypatch) -> No
 
 
 def test_what_is_learnt_along_is_the_mean_of_the_kept_draws(noisy, monkeypatch) -> None:
-    kept = []
+    kept: list[Draws] = []
     table = Observations.from_long(noisy[0], scale=(1, 5))
     original = Sampler.sample
 
     def spied(*arguments):
-        kept.extend(original(*arguments))
-        return kept
+        kept.extend(original(*arguments)[0])
+        return kept, False
 
     monkeypatch.setattr(Sampler, "sample", spied)
     model = KolmogorovPosterior(**QUICK, random_state=0).fit(table)

@@ -47,7 +47,6 @@ def test_public_names_of_the_classes() -> None:
         "events",
         "explain",
         "fit",
-        "fold_in",
         "from_parts",
         "get_feature_names_out",
         "holding",
@@ -66,6 +65,7 @@ def test_public_names_of_the_classes() -> None:
         "similar_users",
         "summary",
         "transform",
+        "update",
     }
     model = {name for name in public(KolmogorovModel) if name in _declared(KolmogorovModel)}
     assert model == own - {"from_parts"} | {"diagnostics"}
@@ -75,7 +75,6 @@ def test_public_names_of_the_classes() -> None:
         "events",
         "explain",
         "fit",
-        "fold_in",
         "get_feature_names_out",
         "holding",
         "inverse_transform",
@@ -96,6 +95,7 @@ def test_public_names_of_the_classes() -> None:
         "summary",
         "to_model",
         "transform",
+        "update",
     }
     more = {name for name in public(KolmogorovPosterior) if name in _declared(KolmogorovPosterior)}
     assert more == own | {"diagnostics"}
@@ -105,7 +105,6 @@ def test_public_names_of_the_classes() -> None:
         "from_unit",
         "from_wide",
         "mean_weight",
-        "merged",
         "missing",
         "n_items",
         "n_observed",

@@ -11,7 +11,6 @@ from scipy.special import ndtr
 from eventspace import KolmogorovModel, KolmogorovPosterior, load
 from eventspace.baselines import BiasModel, PopularityModel
 from eventspace.fitting.meetings import N_EVENTS, N_MODELS, Met
-from tests.planted import chances
 
 QUICK = {"n_chains": 2, "n_warmup": 3, "n_draws": 4, "random_state": 0, "verbose": False}
 
@@ -129,7 +128,7 @@ def test_switched_off(model, table, tmp_path) -> None:
 
 
 def test_a_full_table_says_nothing_about_meeting() -> None:
-    full = KolmogorovModel(2, **QUICK).fit(chances(10, 6, 2))
+    full = KolmogorovModel(2, **QUICK).fit(np.random.default_rng(0).random((10, 6)))
     assert not full.fitted_.record.meetings
 
 

@@ -233,10 +233,10 @@ def test_rules_follow_a_model_that_changes(ratings) -> None:
     model = KolmogorovDescent(3, random_state=0).fit(ratings)
     before, alien = everything(model), model.event("i0")
     both = list(pairs(before)[0])
-    model.fold_in(pd.DataFrame({"user": ["new"] * 2, "item": both, "rating": [2, 4]}))
+    model.update(pd.DataFrame({"user": ["new"] * 2, "item": both, "rating": [2, 4]}))
     after = everything(model).set_index(["if_item", "then_item"])["users"]
     assert after[tuple(both)] == before["users"][0] + 1
-    with pytest.raises(ValueError, match="fitted again or folded"):
+    with pytest.raises(ValueError, match="fitted again or updated"):
         _ = alien <= model.event("i0")
 
 

@@ -212,7 +212,7 @@ def test_ids_of_a_file_are_as_the_known_ones_are(tmp_path: Path) -> None:
     fractions = pd.DataFrame({"user": [1.5, 2.5], "item": [1, 1], "value": [0.1, 0.9]})
     model = KolmogorovDescent(n_events=1, random_state=0).fit(fractions)
     path.write_text("user,item,value\n3.5,1,0.5\n")
-    assert list(model.fold_in(path).user_ids_) == [1.5, 2.5, 3.5]
+    assert list(model.update(path).user_ids_) == [1.5, 2.5, 3.5]
     path.write_text("user,item\n1.50,1\n3.5,1\n")
     np.testing.assert_array_equal(model.predict(path), model.predict(([1.5, 3.5], [1, 1])))
 

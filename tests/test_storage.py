@@ -44,7 +44,7 @@ def test_a_loaded_model_is_the_one_that_was_saved(model, ratings, tmp_path) -> N
         ):
             np.testing.assert_array_equal(mine, theirs)
     new = pd.DataFrame({"user": ["new"], "item": ["i1"], "rating": [3.0]})
-    np.testing.assert_array_equal(loaded.fold_in(new).pmf_, model.fold_in(new).pmf_)
+    np.testing.assert_array_equal(loaded.update(new).pmf_, model.update(new).pmf_)
 
 
 @pytest.mark.parametrize(

@@ -282,22 +282,22 @@ def test_newcomers_weigh_the_events_too(weighed, tables, tmp_path) -> None:
     apart = model.inverse_transform(pmf) - chances[250:][:, order]
     known = off(model, slice(250), slice(56), chances)
     assert np.sqrt(np.mean(np.square(apart))) < 1.3 * known
-    model.fold_in(long(wide.iloc[250:, :56]))
+    model.update(long(wide.iloc[250:, :56]))
     assert model.open_.shape == model.noise_.shape == (260,)
     assert off(model, slice(250, 260), slice(56), chances) < 1.3 * known
-    assert_array_equal(model.predict()[:250], weighed.predict())
-    model.fold_in(long(wide.iloc[:, 56:]))
+    assert_array_equal(model.pmf_[:250], weighed.pmf_)
+    model.update(long(wide.iloc[:, 56:]))
     assert off(model, slice(260), slice(56, 60), chances) < 2 * known
     model.predict_interval((["u255"], ["i58"]))
 
 
-def test_a_fold_in_that_fails_leaves_what_is_left_open_alone(weighed, tables, monkeypatch) -> None:
-    def interrupted(self: Any, chain: Any, log_odds: Floats) -> None:
+def test_an_update_that_fails_leaves_what_is_left_open_alone(weighed, tables, monkeypatch) -> None:
+    def interrupted(self: Any, chain: Any, log_odds: Floats, n_samples: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("eventspace.sampling.newcomers.Newcomers.draw_items", interrupted)
+    monkeypatch.setattr("eventspace.sampling.updating.Updating.draw_items", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        weighed.fold_in(long(tables[0].iloc[250:, :56]))
+        weighed.update(long(tables[0].iloc[250:, :56]))
     assert weighed.open_.shape == (250,)
 
 
@@ -315,7 +315,7 @@ def test_groups_of_chains_are_samples_of_their_own(tables) -> None:
     again = model.transform(tables[0].iloc[:250, :56])
     apart = (model.inverse_transform(again) - model.predict())[:, :]
     assert np.sqrt(np.mean(np.square(apart))) < 0.05
-    model.fold_in(long(tables[0].iloc[250:, :56]))
+    model.update(long(tables[0].iloc[250:, :56]))
     assert_allclose(model.pmf_.sum(axis=1), 1)
     part = slice(250, 260), slice(56), tables[1]
     assert off(model, *part) < 1.3 * off(model, slice(250), *part[1:])

@@ -38,8 +38,8 @@ from tests.fuzz.mutations import Mutator
 # What a good model may answer, too.
 ALLOWED = re.compile(r"has no ratings|This model has [\d,]+ events")
 # One case in this many runs the slow calls.
-RARELY = {"look": 2, "saved": 4, "fold_in": 4, "report": 64}
-RARELY_FOR_AVERAGES = {"look": 2, "saved": 4, "fold_in": 32, "report": 256}
+RARELY = {"look": 2, "saved": 4, "update": 4, "report": 64}
+RARELY_FOR_AVERAGES = {"look": 2, "saved": 4, "update": 32, "report": 256}
 SAME = 32  # one in this many of the files that hold the same as the original is checked further
 STRANGER = "someone new"
 
@@ -121,7 +121,7 @@ class ModelJudge:
         for name, operation in (
             ("saved", self._saved),
             ("report", self._report),
-            ("fold_in", _fold_in),
+            ("update", _update),
         ):
             if number % rarely[name] == 0:
                 done.append(operation)
@@ -238,15 +238,18 @@ def _interval(model: Any, number: int) -> None:
     demand(within, "predict_interval: the mean is outside")
 
 
-def _fold_in(model: Any, number: int) -> None:
-    """A new user with known items, and a new item of known users, before and after it."""
+def _update(model: Any, number: int) -> None:
+    """A new user and a new item, apart and together; then all that they brought is forgotten."""
     users, items, (lo, hi) = model.user_ids, model.item_ids, model.observations.scale
     n = min(3, len(items))
-    model = model.fold_in(([STRANGER] * n, items[:n], [hi, lo, hi][:n]))
+    model = model.update(([STRANGER] * n, items[:n], [hi, lo, hi][:n]))
     m = min(3, len(users))
-    model = model.fold_in((users[:m], [STRANGER] * m, [lo, hi, hi][:m]))
-    demand_chances(model.predict(), "predict() after fold_in")
-    demand_chances(model.predict(([STRANGER], [STRANGER])), "the new ones after fold_in")
+    model = model.update((users[:m], [STRANGER] * m, [lo, hi, hi][:m]))
+    demand_chances(model.predict(), "predict() after update")
+    model = model.update(([STRANGER], [STRANGER], [hi]), forget=([STRANGER] * n, items[:n]))
+    demand_chances(model.predict(([STRANGER], [STRANGER])), "the new ones after update")
+    model = model.update(forget=([STRANGER], [STRANGER]))
+    demand_chances(model.predict(([STRANGER], [STRANGER])), "those without ratings after update")
 
 
 def _column(table: Any, name: str) -> Any:

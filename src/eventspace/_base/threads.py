@@ -67,8 +67,8 @@ def run_together(
         bar(title, length * len(tasks), show) as update,
         ThreadPoolExecutor(min(n_threads, len(tasks))) as pool,
     ):
-        running = [pool.submit(run, k) for k in range(len(tasks))]
         try:
+            running = [pool.submit(run, k) for k in range(len(tasks))]
             while wait(running, 0.02, FIRST_EXCEPTION).not_done:
                 update(sum(done), "")
                 for task in running:

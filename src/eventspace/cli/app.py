@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from eventspace.cli import evaluating, learning, looking, predicting, reasoning
+from eventspace.cli import evaluating, learning, looking, predicting, reasoning, updating
 from eventspace.cli.mistakes import interruptible
 
 app = typer.Typer(
@@ -36,6 +36,7 @@ def _eventspace(
 
 for command in (
     learning.fit,
+    updating.update,
     evaluating.evaluate,
     looking.info,
     looking.report,

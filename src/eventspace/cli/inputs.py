@@ -72,9 +72,9 @@ def observations(
     text: TextOptions,
     columns: Columns,
     wide: bool,
-    scale: str,
+    scale: Any,
     duplicates: Any,
-    missing: str = "unknown",
+    missing: Any = "unknown",
 ) -> Observations:
     """The observations in a table, with the columns that are named."""
     named = columns.named
@@ -88,6 +88,18 @@ def observations(
     if named:
         return Observations.from_long(source(path), **named, **options)
     return Observations.of(source(path), **options)
+
+
+def changes(
+    path: Path, text: TextOptions, columns: Columns, wide: bool, known: Observations
+) -> Observations:
+    """Ratings for what is known: on its scale, with ids as it has them, the last of a pair."""
+    seen = observations(path, text, columns, wide, known.scale, "last")
+    users, items = (
+        like(list(seen.user_ids), known.user_ids),
+        like(list(seen.item_ids), known.item_ids),
+    )
+    return dataclasses.replace(seen, user_ids=Ids(users), item_ids=Ids(items))
 
 
 def times(
@@ -108,7 +120,7 @@ def times(
     return entry_times(seen, table, roles, time)
 
 
-def _missing(text: str) -> Any:
+def _missing(text: Any) -> Any:
     try:
         return text if text in ("unknown", "no") else float(text)
     except ValueError:
@@ -117,8 +129,9 @@ def _missing(text: str) -> Any:
         ) from None
 
 
-def _scale(text: str) -> Any:
-    if text in ("auto", "max"):
+def _scale(text: Any) -> Any:
+    """The scale that an option states, or one that is known."""
+    if text in ("auto", "max") or isinstance(text, tuple):
         return text
     try:
         lo, hi = (float(bound) for bound in text.split(","))

@@ -73,12 +73,13 @@ def facts(model: FittedModel) -> dict[str, Any]:
         "scale": [lo, hi],
         "rmse": rmse,
         "rmse_original": rmse * (hi - lo),
+        "interrupted": fit.interrupted,
     }
     if hasattr(fit, "proved"):
         found["proved"] = int(fit.proved.sum())
     if hasattr(fit, "n_iter"):
         found["iterations"] = fit.n_iter
-    more = ("converged", "interrupted", "held_out_error", "concentration", "expected_rmse", "loss")
+    more = ("converged", "held_out_error", "concentration", "expected_rmse", "loss")
     return found | {name: getattr(fit, name) for name in more if hasattr(fit, name)}
 
 

@@ -47,6 +47,7 @@ OPTIONS = {
     "meets": "--meets",
     "candidates": "--candidates",
     "restarts": "--restarts",
+    "forget": "--forget",
     "user_attributes": "--user-attributes",
     "item_attributes": "--item-attributes",
     "sep": "--sep",

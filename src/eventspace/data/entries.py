@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,15 +59,11 @@ class Entries(NamedTuple):
         weight = self.weight[at] if self.weight.size else self.weight
         return Entries(ptr, self.index[at], self.value[at], weight, self.missing)
 
-    def rows(self, start: int) -> Entries:
-        """The rows from ``start`` on."""
-        ptr, begin = self.ptr[start:], self.ptr[start]
-        return self._replace(
-            ptr=ptr - begin,
-            index=self.index[begin:],
-            value=self.value[begin:],
-            weight=self.weight[begin:],
-        )
+    def kept(self, mask: npt.NDArray[np.bool_]) -> Entries:
+        """These entries only, in the same rows."""
+        ptr = np.concatenate([[0], np.cumsum(mask)])[self.ptr]
+        weight = self.weight[mask] if self.weight.size else self.weight
+        return Entries(ptr, self.index[mask], self.value[mask], weight, self.missing)
 
 
 class Repeats(NamedTuple):
@@ -108,6 +105,31 @@ def merge_repeats(entries: Entries, *, mean: bool) -> Entries:
     value, weight = entries.value.copy(), entries.weight.copy()
     kept = _merge_repeats(ptr, index, value, weight, mean)
     return Entries(ptr, index[:kept].copy(), value[:kept].copy(), weight[:kept].copy())
+
+
+def revised(entries: Entries, changes: Entries) -> Entries:
+    """The entries with changes made: the values of these hold, and where they are NaN, none does.
+
+    Both are sorted, and have weights or have none. Changes may have more rows, which are new. Only
+    rows with changes are looked at; all between them is copied as it is.
+    """
+    n_new = len(changes.ptr) - len(entries.ptr)
+    ptr = np.append(entries.ptr, np.full(n_new, entries.ptr[-1]))
+    known, rows = entries._replace(ptr=ptr), np.flatnonzero(changes.sizes)
+    new = Entries(*_revised(*known.taken(rows)[:4], *changes.taken(rows)[:4]))
+    sizes = known.sizes
+    sizes[rows] = new.sizes
+    cuts = zip([0, *ptr[rows + 1]], [*ptr[rows], ptr[-1]], strict=True)
+    between, theirs = [slice(*cut) for cut in cuts], [slice(*cut) for cut in pairwise(new.ptr)]
+    # one piece of memory for all columns: a large one is had sooner than several
+    columns = np.empty((3 if new.weight.size else 2, int(sizes.sum())), np.float32)
+    spliced = [columns[0].view(np.int32), *columns[1:]]
+    for k, column in enumerate(spliced, 1):
+        old, others = entries[k], new[k]
+        pieces = (part for n, cut in enumerate(theirs) for part in (old[between[n]], others[cut]))
+        np.concatenate([*pieces, old[between[-1]]], out=column)
+    weight = spliced[2] if len(spliced) > 2 else entries.weight
+    return Entries(np.append(0, np.cumsum(sizes)), spliced[0], spliced[1], weight)
 
 
 @njit(cache=True, nogil=True)
@@ -205,3 +227,37 @@ def _merge_repeats(ptr: Any, index: Any, value: Any, weight: Any, mean: bool) ->
             kept += 1
     ptr[ptr.size - 1] = kept
     return kept
+
+
+@njit(cache=True, nogil=True)
+def _revised(
+    ptr: Any, index: Any, value: Any, weight: Any, at: Any, column: Any, new: Any, new_weight: Any
+) -> Any:
+    most, weighted = index.size + column.size, new_weight.size > 0 or weight.size > 0
+    ptr_out = np.zeros(at.size, np.int64)
+    index_out = np.empty(most, index.dtype)
+    value_out = np.empty(most, value.dtype)
+    weight_out = np.empty(most if weighted else 0, weight.dtype)
+    to = 0
+    for r in range(at.size - 1):
+        k, end = ptr[r], ptr[r + 1]
+        for t in range(at[r], at[r + 1] + 1):  # up to each change, and after the last of the row
+            while k < end and (t == at[r + 1] or index[k] < column[t]):
+                index_out[to] = index[k]
+                value_out[to] = value[k]
+                if weighted:
+                    weight_out[to] = weight[k]
+                k += 1
+                to += 1
+            if t == at[r + 1]:
+                break
+            if k < end and index[k] == column[t]:
+                k += 1
+            if not np.isnan(new[t]):
+                index_out[to] = column[t]
+                value_out[to] = new[t]
+                if weighted:
+                    weight_out[to] = new_weight[t]
+                to += 1
+        ptr_out[r + 1] = to
+    return ptr_out, index_out[:to].copy(), value_out[:to].copy(), weight_out[:to].copy()

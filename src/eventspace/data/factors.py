@@ -54,6 +54,19 @@ def squared_error(observations: Observations, pmf: Floats, indicators: NDArray[A
     return float(squared_errors(observations, pmf, indicators).sum())
 
 
+def sum_of_squares(
+    pmf: Floats,
+    indicators: NDArray[Any],
+    users: NDArray[Any],
+    items: NDArray[Any],
+    p: NDArray[Any],
+    weight: NDArray[Any],
+) -> float:
+    """The same over some entries; an empty ``weight`` means that every weight is one."""
+    error = np.square(dot_products(pmf, indicators, users, items) - p)
+    return float(error @ weight if weight.size else error.sum())
+
+
 def checked_parts(
     pmf: Any, indicators: Any, observations: Observations
 ) -> tuple[Floats, NDArray[Any]]:

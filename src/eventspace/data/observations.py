@@ -285,27 +285,6 @@ class Observations:
         users = np.repeat(np.arange(self.n_users, dtype=np.int32), self.by_user.sizes)
         return users, self.by_user.index, self.by_user.value
 
-    def merged(self, new: Observations) -> Observations:
-        """These and new ones, which were aligned to them: ids that go on from these, one scale."""
-        pairs = zip(self.coo(), new.coo(), strict=True)
-        users, items, p = (np.concatenate(pair) for pair in pairs)
-        weights = None
-        if self.weighted or new.weighted:
-            weights = np.concatenate([self._weights(), new._weights()])
-        raw = RawEntries(
-            new.user_ids,
-            new.item_ids,
-            users,
-            items,
-            self.from_unit(p),
-            weights,
-            library=self.library,
-        )
-        return _build(raw, self.scale, "error", self.missing)
-
-    def _weights(self) -> npt.NDArray[np.float32]:
-        return self.by_user.weight if self.weighted else np.ones(self.n_observed, np.float32)
-
     def __repr__(self) -> str:
         lo, hi = self.scale
         weighted = ", weighted" if self.weighted else ""

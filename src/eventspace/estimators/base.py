@@ -126,14 +126,14 @@ class Estimator(Holder):
     summary = answered(FittedModel.summary)
     save = answered(FittedModel.save)
 
-    def fold_in(self, X: Any) -> Self:
-        """Add the new users and the new items of a table, without touching the rest.
+    def update(self, X: Any = None, *, forget: Any = None) -> Self:
+        """Take in the ratings of a table, and let the pairs in ``forget`` go, without a new fit.
 
-        Each entry needs a new user and a known item, or a known user and a new item. A new user is
-        one convex solve, a new item one binary one. A known item that nobody had rated is taken as
-        a new one, once its new raters are known.
+        Users and items may be known or new. A value for a pair that is rated already replaces it.
+        ``forget`` holds pairs, as in :meth:`predict`. Only users and items of these ratings move;
+        the fitted model's ``update`` says which of them, and how.
         """
-        self.fitted_ = self._asked().fold_in(X)
+        self.fitted_ = self._asked().update(X, forget=forget)
         return self
 
     @classmethod

@@ -14,6 +14,7 @@ from eventspace.data.observations import Observations, to_tell_apart
 from eventspace.estimators.average import AverageEstimator
 from eventspace.fitted.ensemble import FittedEnsemble
 from eventspace.fitted.fit import EnsembleFit, stacked
+from eventspace.fitting.descent import INTERRUPTED
 from eventspace.fitting.folds import held_out
 from eventspace.fitting.restarts import EnsembleSettings, Restarts, Trial, check_settings
 from eventspace.fitting.settings import checked_engine
@@ -76,6 +77,8 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
         The (weighted) squared error over the observed entries.
     seed_ : int
         Of the descents, and of later draws.
+    interrupted_ : bool
+        Whether Ctrl-C ended the descents: these are the models so far, where they stood.
     observations_ : Observations
         What was learnt from.
     """
@@ -100,7 +103,10 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
             if not observations.missing:
                 warnings.warn("no entry can be held out: intervals are too narrow", stacklevel=2)
             best = Trial(MIDDLE if penalty is None else penalty, sizes[-1], np.nan, np.nan)
-        pmfs, bits = zip(*restarts.fitted(observations, best, seed, self.n_models), strict=True)
+        models, interrupted = restarts.fitted(observations, best, seed, self.n_models)
+        if interrupted:
+            warnings.warn(f"{INTERRUPTED}, {len(models)} of {self.n_models}", stacklevel=2)
+        pmfs, bits = zip(*models, strict=True)
         pmf, codes = stacked(pmfs, bits)
         psi = np.hstack(bits)
         fit = EnsembleFit(
@@ -113,6 +119,7 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
             noise=noise_of(observations, pmf, psi, best.noise),
             pmf_penalty=best.pmf_penalty,
             seed=seed,
+            interrupted=interrupted,
             indicator_penalty=best.indicator_penalty,
             held_out_error=best.error,
         )

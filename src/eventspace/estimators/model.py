@@ -72,6 +72,9 @@ class KolmogorovModel(ModelSettings, Estimator):
         Each user's noise: a standard deviation, in probability.
     same_bits_, same_pmf_ : arrays of events
         How far halves of the chains find the same events; see :meth:`diagnostics`.
+    interrupted_ : bool
+        Whether Ctrl-C ended the chains, or the compression: the model is made of the draws, and has
+        the events, that there were.
     """
 
     fitted_: CompressedModel

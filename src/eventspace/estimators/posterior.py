@@ -97,6 +97,8 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     user_attributes_, item_attributes_ : arrays of users, or items, x attributes
         What :meth:`fit` was told of them, with the names in ``user_attribute_names_`` and
         ``item_attribute_names_``; NaN where nothing is known.
+    interrupted_ : bool
+        Whether Ctrl-C ended the chains: these are the draws so far.
     observations_ : Observations
         What was learnt from.
     """
@@ -126,15 +128,21 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         self.fitted_ = FittedPosterior(fit, settings)
         return self
 
-    def fold_in(self, X: Any, *, user_attributes: Any = None, item_attributes: Any = None) -> Self:
-        """Add the new users and the new items of a table, without touching the rest.
+    def update(
+        self,
+        X: Any = None,
+        *,
+        forget: Any = None,
+        user_attributes: Any = None,
+        item_attributes: Any = None,
+    ) -> Self:
+        """Take in the ratings of a table, and let the pairs in ``forget`` go, without a new fit.
 
-        Each entry needs a new user and a known item, or a known user and a new item. A known item
-        that nobody had rated is taken as a new one. Attributes are read for new users and items
-        only.
+        Users and items may be known or new. A value for a pair that is rated already replaces it.
+        ``forget`` holds pairs, as in :meth:`predict`. The users and items of these ratings are
+        drawn anew. Attributes are read for new users and items only.
         """
-        fitted = self._asked()
-        self.fitted_ = fitted.fold_in(
-            X, user_attributes=user_attributes, item_attributes=item_attributes
+        self.fitted_ = self._asked().update(
+            X, forget=forget, user_attributes=user_attributes, item_attributes=item_attributes
         )
         return self

@@ -16,7 +16,7 @@ __all__ = ["CompressedModel", "FittedAverage", "FittedModel", "load"]
 def load(path: str | os.PathLike[str], estimator: str | None = None) -> FittedModel:
     """Read a model that ``save`` wrote: of any kind, or of this estimator's.
 
-    It needs no scikit-learn, and it is not changed: its ``fold_in`` gives a new model.
+    It needs no scikit-learn, and it is not changed: its ``update`` gives a new model.
     """
     fit, settings = load_fit(path, estimator)
     if isinstance(fit, PosteriorFit):

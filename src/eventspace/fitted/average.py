@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -19,15 +19,16 @@ from eventspace._base.foreign import is_a
 from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Codes, Floats, Positions
 from eventspace.data.entries import Entries
-from eventspace.data.factors import dot_products, squared_error
+from eventspace.data.factors import dot_products
 from eventspace.data.frames import DataFrame, data_frame
-from eventspace.data.newcomers import News
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import read_pairs
+from eventspace.data.updates import Update
 from eventspace.fitted.compressed import CompressedModel, compressed
-from eventspace.fitted.fit import AverageFit, DescentFit, heaviest_first
+from eventspace.fitted.fit import AverageFit, DescentFit, heaviest_first, padded
 from eventspace.fitted.model import FittedModel
 from eventspace.fitted.prediction import UNITS, UNKNOWN, Unit, Unknown
+from eventspace.fitting.compression import Part
 from eventspace.fitting.half_steps import PmfStep, new_pmfs
 from eventspace.fitting.settings import DescentSettings, checked_engine, checked_threads
 from eventspace.logic.explain import Explanation
@@ -163,50 +164,54 @@ class FittedAverage(FittedModel):
 
         Gives rows x events, the events of all samples; the items must be the model's own.
         """
-        by_user = self.aligned(X).by_user
-        solve = partial(self.new_pmfs, by_user)
-        return np.hstack(self.in_each_sample("new users", solve)) / self.record.n_samples
+        by_user, seen = self.aligned(X).by_user, self.observations
 
-    def new_pmfs(self, by_user: Entries, k: int, pmf: Floats, bits: Bits) -> Floats:
-        """(Q1) for new users in a sample, around the mean of its PMFs."""
+        def solve(k: int, part: Part, rng: np.random.Generator) -> Floats:
+            return self.new_pmfs(by_user, part.pmf, pack(part.chances > 0.5)[:, 0])
+
+        return np.hstack(self.in_each_part(seen, solve)) / self.record.n_samples
+
+    def new_pmfs(self, by_user: Entries, pmf: Floats, codes: Codes) -> Floats:
+        """(Q1) for users in a sample, around the mean of its PMFs."""
         mean = pmf[self.observations.by_user.rated].mean(axis=0)
         engine = checked_engine(self.settings).with_threads(1)
         step = PmfStep(engine, Pairwise(), self.record.pmf_penalty)
-        return new_pmfs(step, by_user, pack(bits)[:, 0], mean).pmf
+        return new_pmfs(step, by_user, codes, mean).pmf
 
-    def in_each_sample(self, title: str, work: Callable[[int, Floats, Bits], T]) -> list[T]:
-        """What is done in each sample, several at a time."""
-        found: dict[int, T] = {}
+    def in_each_part(
+        self, seen: Observations, work: Callable[[int, Part, np.random.Generator], T]
+    ) -> list[T]:
+        """What is done in each part, several at a time, each with its own generator.
 
-        def task(k: int, pmf: Floats, bits: Bits) -> Iterator[int]:
-            found[k] = work(k, pmf, bits)
+        The generators are others after the next update.
+        """
+        parts, found = self.record.parts(), dict[int, T]()
+        seeds = [self.record.seed, seen.n_users, seen.n_items, seen.n_observed]
+        rngs = np.random.default_rng(seeds).spawn(len(parts))
+
+        def task(k: int) -> Iterator[int]:
+            found[k] = work(k, parts[k], rngs[k])
             yield 1
 
-        tasks = [task(k, *sample) for k, sample in enumerate(self.samples())]
-        run_together(title, tasks, 1, checked_threads(self.settings), self.settings.verbose)
-        return [found[k] for k in range(len(tasks))]
+        tasks = [task(k) for k in range(len(parts))]
+        run_together("update", tasks, 1, checked_threads(self.settings), self.settings.verbose)
+        return [found[k] for k in range(len(parts))]
 
-    def new_generators(self, merged: Observations) -> list[np.random.Generator]:
-        """One for each sample, and different ones for the next newcomers."""
-        seeds = [self.record.seed, merged.n_users, merged.n_items]
-        return np.random.default_rng(seeds).spawn(self.record.n_samples)
-
-    def grown(
-        self, new: News, pmfs: Sequence[Floats], bits: Sequence[Bits], noise: Floats, **more: Any
+    def revised(
+        self, change: Update, pmfs: Sequence[Floats], bits: Sequence[Bits], **more: Any
     ) -> Self:
-        """The average with new users and items, as each sample has them; and the rest as it was."""
-        fit, psi = self.record, np.hstack(bits)
-        pmf = np.hstack(pmfs) / fit.n_samples
-        folded = replace(
-            fit,
-            observations=new.merged,
-            pmf=pmf,
-            codes=pack(psi),
-            error=fit.error + squared_error(new.entries, pmf, psi),  # of the known as it was
-            noise=np.append(fit.noise, noise),
-            **more,
-        )
-        return type(self)(folded, self.settings)
+        """The average with the users and items of a change as each part has them.
+
+        ``bits`` are items x samples of the part x events.
+        """
+        fit, seen = self.record, change.now
+        pmf, codes = padded(fit.pmf, seen.n_users), padded(fit.codes, seen.n_items)
+        n_each = fit.n_samples // len(pmfs)
+        pmf[change.users] = np.tile(np.hstack(pmfs), n_each) / fit.n_samples
+        codes[change.items] = pack(np.hstack([part[:, k] for k in range(n_each) for part in bits]))
+        updated = replace(fit, observations=seen, pmf=pmf, codes=codes, **more)
+        error = change.error(fit.error, fit.factors, updated.factors)
+        return type(self)(replace(updated, error=error), self.settings)
 
     # one model of it, to read
 
@@ -255,6 +260,8 @@ class FittedAverage(FittedModel):
             settings,
             fit.meetings,
         )
+        if small.interrupted:
+            raise KeyboardInterrupt
         return CompressedModel(small, settings)
 
     def report(

@@ -9,19 +9,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.codes import pack, unpack
+from eventspace._base.codes import numbers, pack, unpack
+from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 from eventspace._base.threads import one_blas_thread
 from eventspace._base.types import Codes, Floats, Positions
 from eventspace.data.entries import Entries
 from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.frames import DataFrame, data_frame
-from eventspace.data.newcomers import news
 from eventspace.data.observations import Observations
-from eventspace.fitted.fit import CompressedFit
+from eventspace.data.updates import read_update
+from eventspace.fitted.fit import CompressedFit, as_the_population, padded
 from eventspace.fitted.model import FittedModel
 from eventspace.fitted.summary import Summary, summary_of_compressed
-from eventspace.fitting.compression import SOLVER, Compression, Part, Target
+from eventspace.fitting.compression import SOLVER, Compressed, Compression, Part, Target
 from eventspace.fitting.meetings import Meetings
 from eventspace.fitting.settings import checked_engine
 from eventspace.pmf import Pairwise
@@ -41,12 +42,15 @@ def compressed(
     settings: Any,
     meetings: Meetings,
     n_guides: int = 0,
+    *,
+    interrupted: bool = False,
 ) -> CompressedFit:
     """One model that predicts what the mean of the parts predicts.
 
     Its events are grown on the first ``n_guides`` parts, or on all of them. ``noise`` is that of
     each user, ``left_open`` the variance of their chances in each part. "auto" takes the least
-    number of events whose expected RMSE on new ratings is hardly above the average's.
+    number of events whose expected RMSE on new ratings is hardly above the average's. If Ctrl-C
+    comes once there are events, they are what the model has.
     """
     of_user, of_item = observations.by_user.counts + 1, observations.by_item.counts + 1
     rated = observations.by_user.rated
@@ -59,18 +63,26 @@ def compressed(
         return Compression(Target.of(some, of_user, of_item), engine, noise)
 
     sizes = SIZES if n_events == "auto" else (int(n_events),)
+    found: Compressed | None = None
+    repeated: list[tuple[Floats, Codes]] = []
     with one_blas_thread(), bar("compress", sizes[-1], settings.verbose) as update:
         whole = to(parts)
         guide = to(parts[:n_guides]) if n_guides else whole
-        begun = guide.grown(sizes[0], update=update)
-        for size in sizes:
-            begun = begun if begun[0].shape[1] == size else guide.grown(size, begun, update)
-            whole = replace(whole, before=begun[1])
-            found = whole.proved(*whole.settled(*begun))
-            if found.loss**2 <= (ENOUGH**2 - 1) * (variance + unsure):
-                break
-        halves = _halves(parts[n_guides:] if len(parts) > n_guides + 1 else parts)
-        repeated = [replace(to(half), before=begun[1]).settled(*begun) for half in halves]
+        begun = guide.begun(sizes[0])
+        try:
+            for size in sizes:
+                for grown in guide.growing(size, *begun):
+                    begun = grown if grown[0].shape[1] <= size else begun
+                    update(min(grown[0].shape[1], size), "")
+                whole = replace(whole, before=begun[1])
+                found = whole.proved(*whole.settled(*begun))
+                if found.loss**2 <= (ENOUGH**2 - 1) * (variance + unsure):
+                    break
+            halves = _halves(parts[n_guides:] if len(parts) > n_guides + 1 else parts)
+            repeated = [replace(to(half), before=begun[1]).settled(*begun) for half in halves]
+        except KeyboardInterrupt:
+            interrupted = True
+        found = found or whole.proved(*begun)
     order = np.argsort(-found.pmf[rated].mean(axis=0), kind="stable")
     half_codes = [_reordered(codes, order) for _, codes in repeated]
     pmf = np.ascontiguousarray(found.pmf[:, order])
@@ -92,6 +104,7 @@ def compressed(
         n_learnt_users=observations.n_users,
         n_learnt_items=observations.n_items,
         half_codes=np.array(half_codes, np.uint64).reshape(-1, len(bits)).T.copy(),
+        interrupted=interrupted,
         met_pmf=meetings.pmf,
         met_codes=meetings.codes,
     )
@@ -162,17 +175,27 @@ class SolveNewIndicators:
 
 
 @dataclass(frozen=True)
-class SolveNewPmfs:
-    """PMFs of new users, drawn to what is expected of a user: x'Gx - 2h'x is added."""
+class SolvePulledPmfs:
+    """PMFs of users, drawn to what is expected of each: x'Gx - 2h'x is added."""
 
     G: Floats
-    h: Floats
 
-    def __call__(self, Q: Floats, r: Floats, energy: Floats, pmf: Any) -> None:
-        """Write the optimal PMFs."""
+    def __call__(self, Q: Floats, r: Floats, energy: Floats, pulls: Any, pmf: Any) -> None:
+        """Write the optimal PMFs, given h of each user."""
         Q += self.G
-        r += self.h
+        r += pulls
         Pairwise()(Q, r, pmf)
+
+
+@dataclass(frozen=True)
+class PullPmfs:
+    """The pull to the present PMFs, (Q + G) theta - r."""
+
+    G: Floats
+
+    def __call__(self, Q: Floats, r: Floats, energy: Floats, pmf: Any, pulls: Any) -> None:
+        """Write the pulls."""
+        pulls[:] = np.einsum("...de,...e->...d", Q + self.G, pmf) - r
 
 
 class CompressedModel(FittedModel):
@@ -186,55 +209,84 @@ class CompressedModel(FittedModel):
 
         The items must be the model's own. Gives rows x events, in the order of the table's rows (of
         first appearance in a long one). Nothing is kept: to add users to the model, use
-        :meth:`fold_in`.
+        :meth:`update`.
         """
-        return self._new_pmfs(self.aligned(X).by_user)
+        return self._new_pmfs(self.aligned(X).by_user, self.record.codes[:, 0])
 
-    def _new_pmfs(self, by_user: Entries) -> Floats:
+    def _new_pmfs(self, by_user: Entries, codes: Codes) -> Floats:
         """PMFs of new users; without ratings, the population's."""
-        fit = self.record
-        pmf = np.tile(fit.pmf_mean, (len(by_user.ptr) - 1, 1))
-        step = SolveNewPmfs(*fit.expected_user)
-        bits = fit.indicators.astype(np.float64)
-        checked_engine(self.settings).run(step, by_user, bits, pmf)
-        pmf[~by_user.rated] = fit.pmf_mean
+        G, h = self.record.expected_user
+        return self._solved(by_user, codes, G, np.tile(h, (len(by_user.ptr) - 1, 1)))
+
+    def _solved(self, by_user: Entries, codes: Codes, G: Floats, pulls: Floats) -> Floats:
+        """PMFs that minimise the squared error and x'Gx - 2h'x, with the pull h of each user."""
+        pmf = np.tile(self.record.pmf_mean, (len(pulls), 1))
+        bits = numbers(codes, pmf.shape[1])
+        checked_engine(self.settings).run(SolvePulledPmfs(G), by_user, bits, pulls, pmf)
+        pmf[~by_user.rated] = self.record.pmf_mean
         return pmf
 
-    def fold_in(self, X: Any) -> Self:
-        """The model with the new users and the new items of a table, and the rest as it was.
+    def update(self, X: Any = None, *, forget: Any = None) -> Self:
+        """The model with the ratings of a table, and without the pairs in ``forget``.
 
-        Each entry needs a new user and a known item, or a known user and a new item. New users are
-        drawn to the mean PMF, new items to the mean item. A known item that nobody had rated is
-        solved as a new one.
+        Users and items may be known or new. A value for a pair that is rated already replaces it.
+        ``forget`` holds pairs, as in :meth:`predict`, whose ratings go. The users of these ratings
+        are solved anew. A new one is drawn to the mean PMF. One of the fit is drawn to the present
+        PMF, as firmly as the ratings so far determine it. Before that, the items that the fit had
+        no rating of are solved, drawn to the mean item, given all their raters. Sets that the fit
+        found stay: the average knew more of them than their ratings say.
         """
-        fit, new = self.record, news(self.record.observations, X)
-        by_user = new.entries.by_user.rows(new.n_users)
-        new_pmf = self._new_pmfs(by_user)
-        pmf = np.vstack([fit.pmf, new_pmf])
-        n_more = new.merged.n_items - len(fit.codes)
-        codes = np.append(fit.codes[:, 0], np.zeros(n_more, dtype=np.uint64))
-        proved = np.append(fit.proved, np.zeros(n_more, dtype=np.bool_))
-        of_new: list[NDArray[Any]] = [codes[new.items], proved[new.items]]
-        checked_engine(self.settings).run(
-            SolveNewIndicators(*fit.expected_item),
-            new.entries.by_item.taken(new.items),
-            pmf,
-            *of_new,
-            np.zeros(len(new.items), dtype=np.uint64),
-        )
-        codes[new.items], proved[new.items] = of_new
-        typical = np.sqrt(fit.variance)
-        folded = replace(
+        fit, change = self.record, read_update(self.record.observations, X, forget)
+        seen, users, new = change.now, change.users, change.new_users
+        learnt = padded(fit.observations.by_item.rated[: fit.n_learnt_items], seen.n_items)
+        items = change.items[~learnt[change.items]]
+        pmf, codes = padded(fit.pmf, seen.n_users), padded(fit.codes[:, 0], seen.n_items)
+        codes[change.new_items] = 0  # which tells nothing of users
+        found: list[NDArray[Any]] = [codes[items], np.zeros(len(items), dtype=np.bool_)]
+        if items.size:
+            pmf[new] = self._new_pmfs(seen.by_user.taken(new), codes)
+            by_item, seeds = seen.by_item.taken(items), np.zeros(len(items), dtype=np.uint64)
+            step = SolveNewIndicators(*fit.expected_item)
+            checked_engine(self.settings).run(step, by_item, pmf, *found, seeds)
+            codes[items] = found[0]
+        pmf[users] = self._solved(seen.by_user.taken(users), codes, *self._pulls(users))
+        as_the_population(pmf, users, seen.by_user.rated)
+        proved, noise = padded(fit.proved, seen.n_items), np.sqrt(fit.variance)
+        proved[items] = found[1]
+        now = pmf, unpack(codes[:, None], fit.n_events)
+        updated = replace(
             fit,
-            observations=new.merged,
+            observations=seen,
             pmf=pmf,
             codes=codes[:, None],
-            error=squared_error(new.merged, pmf, unpack(codes[:, None], fit.n_events)),
+            error=change._replace(items=items).error(fit.error, (fit.pmf, fit.indicators), now),
             proved=proved,
-            noise=np.append(fit.noise, np.full(len(new_pmf), typical)),
-            half_codes=_with_new(fit.half_codes, codes, new.items),
+            noise=padded(fit.noise, seen.n_users, noise),
+            half_codes=_with_new(fit.half_codes, codes, items),
+            **fit.met_with(seen, checked_engine(self.settings)),
         )
-        return type(self)(folded, self.settings)
+        if not updated.learnt_from_some:
+            raise UserError(
+                "This would leave no rating of the users, or of the items, that the model was "
+                "learnt from: fit again."
+            )
+        return type(self)(updated, self.settings)
+
+    def _pulls(self, users: Positions) -> tuple[Floats, Floats]:
+        """What draws users beside their ratings now: x'Gx - 2h'x, with G and the h of each.
+
+        New ones are drawn to the mean PMF. A user of the fit is drawn to the present PMF theta:
+        h = (Q + G) theta - r, with the sums Q and r of the ratings so far. So with these ratings
+        theta is the solution, and what the average knew of the user is kept.
+        """
+        fit = self.record
+        G, h = fit.expected_user
+        pulls = np.tile(h, (len(users), 1))
+        learnt = users[users < fit.n_learnt_users]  # the first of them
+        by_user, bits = fit.observations.by_user.taken(learnt), fit.indicators.astype(np.float64)
+        rows = fit.pmf[learnt], pulls[: len(learnt)]
+        checked_engine(self.settings).run(PullPmfs(G), by_user, bits, *rows)
+        return G, pulls
 
     def diagnostics(self) -> DataFrame:
         """How far another run would find the same events: a DataFrame with one row per event.
@@ -274,7 +326,10 @@ class CompressedModel(FittedModel):
             read_attributes(None, ids, "attributes")
             for ids in (observations.user_ids, observations.item_ids)
         ]
-        return CompressedModel(readable(observations, settings, *nothing), settings).space.sets
+        fit = readable(observations, settings, *nothing)
+        if fit.interrupted:
+            raise KeyboardInterrupt
+        return CompressedModel(fit, settings).space.sets
 
     def summary(self) -> Summary:
         """What was fitted, how well, how much of it is proved, and how far it repeats itself."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from eventspace._base.randomness import seed_of
@@ -11,6 +13,7 @@ from eventspace.data.factors import squared_error
 from eventspace.data.observations import Observations
 from eventspace.fitted.compressed import compressed
 from eventspace.fitted.fit import CompressedFit, PosteriorFit, stacked
+from eventspace.fitting.descent import INTERRUPTED
 from eventspace.fitting.meetings import Meetings, learn_meetings
 from eventspace.fitting.settings import checked_engine
 from eventspace.sampling.kept_samples import Kept, keep
@@ -32,9 +35,11 @@ def drawn(
     seed = seed_of(settings.random_state)
     meetings = _meetings(observations, settings, seed)
     rngs = np.random.default_rng(seed).spawn(chains_for(settings, observations.n_observed))
-    chains, kept = _run(observations, settings, of_users, of_items, rngs)
+    chains, kept, interrupted = _run(observations, settings, of_users, of_items, rngs)
     laws, noise = mean_laws(chains), np.sqrt(kept.variance)
     pmf, codes = stacked(kept.pmfs, kept.bits)
+    if interrupted:
+        warnings.warn(f"{INTERRUPTED}, {_drawn(chains)}", stacklevel=3)
     return PosteriorFit(
         observations,
         pmf,
@@ -42,6 +47,7 @@ def drawn(
         squared_error(observations, pmf, np.hstack(kept.bits)),
         n_samples=len(kept.pmfs),
         n_together=kept.n_together,
+        interrupted=interrupted,
         noise=noise,
         open=kept.left_open,
         covariance=kept.covariance,
@@ -77,20 +83,25 @@ def readable(
     n_chains = int(sampling.n_chains)
     n_guides = min(GUIDES, n_chains - 1)
     seed = seed_of(settings.random_state)
+    meetings = _meetings(observations, settings, seed)
     guides = np.random.default_rng(GUIDING_SEED).spawn(n_guides)
     others = np.random.default_rng(seed).spawn(n_chains - n_guides)
-    _, kept = _run(observations, sampling, of_users, of_items, guides + others)
+    chains, kept, interrupted = _run(observations, sampling, of_users, of_items, guides + others)
     parts = kept.parts
-    return compressed(
+    fit = compressed(
         observations,
         parts,
         np.sqrt(kept.variance),
         kept.left_open,
         settings.n_events,
         settings,
-        _meetings(observations, settings, seed),
+        meetings,
         n_guides=max(1, round(len(parts) * n_guides / n_chains)) if n_guides else 0,
+        interrupted=interrupted,
     )
+    if fit.interrupted:
+        warnings.warn(f"{INTERRUPTED}, compressed from {_drawn(chains)}", stacklevel=3)
+    return fit
 
 
 def _meetings(
@@ -109,13 +120,21 @@ def _run(
     of_users: Attributes,
     of_items: Attributes,
     rngs: list[np.random.Generator],
-) -> tuple[list[Draws], Kept]:
-    """A chain for each generator, and what is kept of them."""
+) -> tuple[list[Draws], Kept, bool]:
+    """A chain for each generator, what is kept of them, and whether Ctrl-C ended them."""
     sampler = Sampler.of(settings, of_users, of_items)
     unit = observations.with_unit_weight(observations.mean_weight)
     each = -(-settings.n_draws // (settings.n_samples // len(rngs)))  # one of ``each`` is kept
-    chains = sampler.sample(unit, rngs, settings.n_warmup, settings.n_draws, each)
-    return chains, keep(chains, unit, sampler, weigh=settings.weigh)
+    sweeps = settings.n_warmup, settings.n_draws
+    chains, interrupted = sampler.sample(unit, rngs, *sweeps, each)
+    try:
+        return chains, keep(chains, unit, sampler, weigh=settings.weigh), interrupted
+    except KeyboardInterrupt:
+        return chains, keep(chains, unit, sampler, weigh=False), True
+
+
+def _drawn(chains: list[Draws]) -> str:
+    return f"{len(chains) * len(chains[0].pmf)} draws of {len(chains)} chains"
 
 
 def _penalty(chains: list[Draws], concentration: float, noise: Floats, rated: Bits) -> float:

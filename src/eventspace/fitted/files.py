@@ -104,10 +104,8 @@ def check_parts(fit: Fit) -> None:
     check_fit(_arrays(fit), _numbers(fit), seen.n_users, seen.n_items)
     if not seen.n_observed:
         raise InvariantError("nothing is observed")
-    if isinstance(fit, CompressedFit):
-        users, items = seen.by_user.rated[: fit.n_learnt_users], seen.by_item.rated
-        if not (users.any() and items[: fit.n_learnt_items].any()):
-            raise InvariantError("nobody and nothing that was learnt from has ratings")
+    if isinstance(fit, CompressedFit) and not fit.learnt_from_some:
+        raise InvariantError("nobody and nothing that was learnt from has ratings")
 
 
 def _check_settings(settings: Any, fit: Fit) -> None:
@@ -157,6 +155,8 @@ def load_fit(path: str | os.PathLike[str], wanted: str | None = None) -> tuple[F
             asked = "" if wanted is None else f", not a {wanted}"
             raise archive.StorageError(f"holds a {held}{asked}")
         kind, settings_of = KINDS[name]
+        if stored.header["version"] < 4:  # where only descents could be interrupted
+            stored.header.setdefault("interrupted", False)
         header = _checked_header(kind, stored.header)
         notes: list[str] = []
         parameters = _parameters(header["parameters"], notes)

@@ -16,6 +16,7 @@ from eventspace._base.types import Bits, Codes, Floats, Positions
 from eventspace.data.attributes import Attributes
 from eventspace.data.factors import squared_error, squared_errors
 from eventspace.data.observations import Observations
+from eventspace.engines.protocol import Engine
 from eventspace.fitting.compression import Part
 from eventspace.fitting.descent import Descent, population_centre
 from eventspace.fitting.meetings import Meetings
@@ -55,6 +56,11 @@ class Fit(ABC):
     def meetings(self) -> Meetings:
         """Who meets what, if it was learnt."""
         return Meetings.none(*self.observations.shape)
+
+    def met_with(self, now: Observations, engine: Engine) -> dict[str, Any]:
+        """Who meets what, with the users and items that came since."""
+        pmf, codes = self.meetings.with_new(now, engine)
+        return {"met_pmf": pmf, "met_codes": codes}
 
     @property
     @abstractmethod
@@ -166,9 +172,10 @@ class CompressedFit(Fit):
     noise: Floats  # of users: a standard deviation, in probability
     same_bits: Floats  # of events: the share of the bits on which halves of the average agree
     same_pmf: Floats  # of events: the correlation of the masses that users give it in both halves
-    n_learnt_users: int  # those after them were folded in, and tell nothing of what is expected
+    n_learnt_users: int  # those after them came by updates, and tell nothing of what is expected
     n_learnt_items: int
     half_codes: Codes  # items x halves: the sets there; one group of chains has no halves
+    interrupted: bool  # whether Ctrl-C ended the chains, or the compression
     met_pmf: NDArray[np.float32]  # who meets what: users x events, none if it was not learnt
     met_codes: Codes  # items x words
 
@@ -204,6 +211,13 @@ class CompressedFit(Fit):
         """Of users: how many events of equal mass a PMF is worth, exp(entropy)."""
         logs = np.log(self.pmf, out=np.zeros_like(self.pmf), where=self.pmf > 0)
         return np.asarray(np.exp(-(self.pmf * logs).sum(axis=1)))
+
+    @property
+    def learnt_from_some(self) -> bool:
+        """Whether users, and items, that it was learnt from have ratings."""
+        seen = self.observations
+        users = seen.by_user.rated[: self.n_learnt_users]
+        return bool(users.any() and seen.by_item.rated[: self.n_learnt_items].any())
 
     @property
     def expected_user(self) -> tuple[Floats, Floats]:
@@ -248,6 +262,7 @@ class AverageFit(Fit):
     noise: Floats  # of users: a standard deviation, in probability
     pmf_penalty: float  # for new users of a sample
     seed: int  # of draws after the fit
+    interrupted: bool  # whether Ctrl-C ended the fit
 
     @property
     def sample_events(self) -> list[slice]:
@@ -358,6 +373,20 @@ class PosteriorFit(AverageFit):
 def stacked(pmfs: Sequence[Floats], bits: Sequence[Bits]) -> tuple[Floats, Codes]:
     """Samples as one model: PMFs over the events of all, and codes."""
     return np.hstack(pmfs) / len(pmfs), pack(np.hstack(bits))
+
+
+def padded(rows: NDArray[Any], n: int, with_: Any = 0) -> NDArray[Any]:
+    """A copy with ``n`` rows, the new ones filled."""
+    found = np.full((n, *rows.shape[1:]), with_, dtype=rows.dtype)
+    found[: len(rows)] = rows
+    return found
+
+
+def as_the_population(pmf: Floats, users: Positions, rated: Bits) -> None:
+    """Give those of the users who have no ratings the mean PMF of all who have."""
+    bare = users[~rated[users]]
+    if bare.size:
+        pmf[bare] = pmf[rated].mean(axis=0)
 
 
 def heaviest_first(fit: Fit) -> Positions:

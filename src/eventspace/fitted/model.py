@@ -17,12 +17,11 @@ from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 from eventspace._base.randomness import streams
 from eventspace._base.types import Codes, Floats, Positions
-from eventspace.data.factors import squared_error
 from eventspace.data.frames import DataFrame
-from eventspace.data.newcomers import news
 from eventspace.data.observations import Observations
+from eventspace.data.updates import read_update
 from eventspace.fitted.files import check_parts, save_fit
-from eventspace.fitted.fit import DescentFit, Fit
+from eventspace.fitted.fit import DescentFit, Fit, as_the_population, padded
 from eventspace.fitted.rules import RuleTeller
 from eventspace.fitted.summary import Summary, summary_of_model
 from eventspace.fitting.constraints import given_indicators
@@ -120,13 +119,11 @@ class FittedModel(RuleTeller):
 
         The items must be the model's own. Gives rows x events, in the order of the table's rows (of
         first appearance in a long one). Nothing is kept: to add users to the model, use
-        :meth:`fold_in`.
+        :meth:`update`.
         """
-        by_user = self.aligned(X).by_user
-        return new_pmfs(self._steps().update_pmfs, by_user, *self._known_side()).pmf
-
-    def _known_side(self) -> tuple[Codes, Floats, str]:
-        return self.record.codes[:, 0], self.record.pmf_mean, self.settings.pmf_prior
+        by_user, step = self.aligned(X).by_user, self._steps().update_pmfs
+        codes, mean = self.record.codes[:, 0], self.record.pmf_mean
+        return new_pmfs(step, by_user, codes, mean, self.settings.pmf_prior).pmf
 
     def _steps(self) -> HalfSteps:
         """The half-steps for new users and items; its solves have at most 64 events."""
@@ -139,38 +136,49 @@ class FittedModel(RuleTeller):
         steps = checked_steps(self.settings)
         return given_indicators(steps) if self.settings.indicators == "shared" else steps
 
-    def fold_in(self, X: Any) -> Self:
-        """The model with the new users and the new items of a table, and the rest as it was.
+    def update(self, X: Any = None, *, forget: Any = None) -> Self:
+        """The model with the ratings of a table, and without the pairs in ``forget``.
 
-        Each entry needs a new user and a known item, or a known user and a new item. A new user is
-        one convex solve, a new item one binary one. A known item that nobody had rated is solved
-        as a new one, once its new raters are, unless its indicator was given.
+        Users and items may be known or new. A value for a pair that is rated already replaces it.
+        ``forget`` holds pairs, as in :meth:`predict`, whose ratings go. The new users of these
+        ratings are solved for, then the items, given all their raters, then all of these users,
+        given all that they have rated. The rest of the model stays as it is, and so does what was
+        given to the fit.
         """
-        fit, steps, new = self.record, self._steps(), news(self.record.observations, X)
-        items = new.items
+        fit, change = self.record, read_update(self.record.observations, X, forget)
+        steps, seen, users, items = self._steps(), change.now, change.users, change.items
         if fit.given == "indicators":
             items = items[items >= len(fit.codes)]
-        by_user = new.entries.by_user.rows(new.n_users)
-        users = new_pmfs(steps.update_pmfs, by_user, *self._known_side())
-        pmf = np.vstack([fit.pmf, users.pmf])
-        n_more = new.merged.n_items - len(fit.codes)
+        if fit.given == "pmf":
+            users = users[users >= len(fit.pmf)]
         first = fit.codes[0, 0] if self.settings.indicators == "shared" else np.uint64(0)
-        codes = np.append(fit.codes[:, 0], np.full(n_more, first))
-        proved = np.append(fit.proved, np.zeros(n_more, dtype=np.bool_))
-        seeds = streams(np.random.default_rng(0), len(items))
-        by_item = new.entries.by_item.taken(items)
+        pmf = padded(fit.pmf, seen.n_users)
+        gap = padded(fit.gap, seen.n_users)
+        codes = padded(fit.codes[:, 0], seen.n_items, first)
+        proved = padded(fit.proved, seen.n_items)
+
+        def solve(users: Positions) -> None:
+            by_user, mean = seen.by_user.taken(users), fit.pmf_mean
+            found = new_pmfs(steps.update_pmfs, by_user, codes, mean, self.settings.pmf_prior)
+            pmf[users], gap[users] = found.pmf, found.gap
+
+        solve(np.intersect1d(users, change.new_users))
+        by_item, seeds = seen.by_item.taken(items), streams(np.random.default_rng(0), len(items))
         found = steps.update_indicators(by_item, pmf, codes[items], seeds)
         codes[items], proved[items] = found.codes, found.proved
-        folded = replace(
+        solve(users)
+        as_the_population(pmf, users, seen.by_user.rated)
+        new = pmf, unpack(codes[:, None], fit.n_events)
+        updated = replace(
             fit,
-            observations=new.merged,
+            observations=seen,
             pmf=pmf,
             codes=codes[:, None],
-            error=squared_error(new.merged, pmf, unpack(codes[:, None], fit.n_events)),
+            error=change.error(fit.error, (fit.pmf, fit.indicators), new),
             proved=proved,
-            gap=np.append(fit.gap, users.gap),
+            gap=gap,
         )
-        return type(self)(folded, self.settings)
+        return type(self)(updated, self.settings)
 
     # what it means
 

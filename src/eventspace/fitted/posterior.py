@@ -6,21 +6,21 @@ from typing import Any, Self
 
 import numpy as np
 
-from eventspace._base.types import Bits, Floats
+from eventspace._base.types import Floats
 from eventspace.data.frames import DataFrame, data_frame
-from eventspace.data.newcomers import news
+from eventspace.data.updates import read_update
 from eventspace.fitted.average import FittedAverage
-from eventspace.fitted.fit import PosteriorFit
+from eventspace.fitted.fit import PosteriorFit, padded
 from eventspace.fitted.summary import Summary, summary_of_posterior
+from eventspace.fitting.compression import Part
 from eventspace.fitting.settings import checked_engine
-from eventspace.sampling.chain import Chain
 from eventspace.sampling.diagnostics import effective_size, split_rhat
 from eventspace.sampling.joint_law import Joint
-from eventspace.sampling.newcomers import Newcomers
 from eventspace.sampling.priors import Laws
 from eventspace.sampling.priors.noise import NoisePrior
 from eventspace.sampling.sampler import Sampler
 from eventspace.sampling.settings import SamplingSettings
+from eventspace.sampling.updating import Moved, Updating
 
 
 class FittedPosterior(FittedAverage):
@@ -48,46 +48,54 @@ class FittedPosterior(FittedAverage):
             found.append(joint.settle(covariance, centres, law).pmf)
         return np.tile(np.hstack(found), fit.n_samples // len(found)) / fit.n_samples
 
-    def fold_in(self, X: Any, *, user_attributes: Any = None, item_attributes: Any = None) -> Self:
-        """The model with the new users and the new items of a table, and the rest as it was.
+    def update(
+        self,
+        X: Any = None,
+        *,
+        forget: Any = None,
+        user_attributes: Any = None,
+        item_attributes: Any = None,
+    ) -> Self:
+        """The model with the ratings of a table, and without the pairs in ``forget``.
 
-        Each entry needs a new user and a known item, or a known user and a new item. A known item
-        that nobody had rated is taken as a new one. Attributes are read for new users and items
-        only.
+        Users and items may be known or new. A value for a pair that is rated already replaces it.
+        ``forget`` holds pairs, as in :meth:`predict`, whose ratings go. The new users of
+        these ratings are drawn, then the items, given all their raters, then all of these users,
+        given all that they have rated. Where chains are weighed, users are solved for and not
+        drawn. Attributes are read for new users and items only.
         """
-        fit, new = self.record, news(self.record.observations, X)
+        fit, change = self.record, read_update(self.record.observations, X, forget)
         of_users, of_items = fit.attributes
-        of_users = of_users.extended(user_attributes, new.merged.user_ids, "user_attributes")
-        of_items = of_items.extended(item_attributes, new.merged.item_ids, "item_attributes")
+        of_users = of_users.extended(user_attributes, change.now.user_ids, "user_attributes")
+        of_items = of_items.extended(item_attributes, change.now.item_ids, "item_attributes")
         unit = fit.observations.mean_weight
-        scaled = new._replace(
-            entries=new.entries.with_unit_weight(unit), merged=new.merged.with_unit_weight(unit)
+        scaled = change._replace(
+            known=change.known.with_unit_weight(unit), now=change.now.with_unit_weight(unit)
         )
         sampler = Sampler.of(self.settings, of_users, of_items)
         laws = Laws(fit.concentration, fit.user_spread**2, fit.item_spread**2)
-        newcomers = Newcomers(scaled, sampler, laws, 1.0 / np.square(fit.noise))
-        weighed = fit.parts() if len(fit.covariance) else []
-        groups = newcomers.weigh(weighed, fit.covariance, fit.seed)
-        rngs = self.new_generators(new.merged)
+        updating = Updating(scaled, sampler, laws, 1.0 / np.square(fit.noise))
+        n_each = fit.n_samples // fit.n_parts
 
-        def draw(k: int, pmf: Floats, bits: Bits) -> Chain:
-            if groups:
-                return newcomers.draw_weighed(groups[k % len(groups)], pmf, bits, rngs[k])
-            return newcomers.draw(pmf, bits, rngs[k])
+        def moved(k: int, part: Part, rng: np.random.Generator) -> Moved:
+            if not len(fit.covariance):
+                return updating.draw(part.pmf, part.chances, rng)
+            return updating.weigh(part.pmf, part.chances, fit.covariance[k], n_each, rng)
 
-        found = self.in_each_sample("fold in", draw)
-        variance = np.mean([1.0 / chain.precision[len(fit.pmf) :] for chain in found], axis=0)
-        left_open = np.zeros(new.merged.n_users - len(fit.pmf))
-        if groups:
-            left_open = np.mean([users.variance for users, _ in groups], axis=0)
-        return self.grown(
-            new,
-            [chain.pmf for chain in found],
-            [chain.indicators > 0.5 for chain in found],
-            np.sqrt(variance),
-            open=np.append(fit.open, left_open),
+        found = self.in_each_part(change.now, moved)
+        noise = padded(fit.noise, change.now.n_users)
+        left_open = padded(fit.open, change.now.n_users)
+        noise[change.users] = np.sqrt(np.mean([part.variance for part in found], axis=0))
+        left_open[change.users] = np.mean([part.left_open for part in found], axis=0)
+        return self.revised(
+            change,
+            [part.pmf for part in found],
+            [part.bits for part in found],
+            noise=noise,
+            open=left_open,
             user_attributes=of_users.values,
             item_attributes=of_items.values,
+            **fit.met_with(change.now, checked_engine(self.settings)),
         )
 
     def diagnostics(self) -> DataFrame:

@@ -29,7 +29,7 @@ Unknown = Literal["error", "population"]
 UNITS = ("probability", "original")
 UNKNOWN = ("error", "population")
 SHELL = "--unknown population lets the population stand in."
-FOLD_IN = "Use fold_in to add them"  # what an error about unknown ids advises
+UPDATE = "Use update to add them"  # what an error about unknown ids advises
 EVENTS = 512  # of whose indicators the numbers are held at a time
 
 
@@ -42,7 +42,7 @@ class Predictor(ABC):
     """
 
     name: str  # of the estimator, for errors
-    for_new_ids = FOLD_IN
+    for_new_ids = UPDATE
     observations: Observations
     pmf: Floats
     pmf_mean: Floats

@@ -32,7 +32,7 @@ def summary_of_model(fit: DescentFit, settings: DescentSettings) -> Summary:
     lines = _head(fit)
     descent = [
         f"  descent     {fit.n_iter} iterations, cost {fit.history[-1]:,.4f}"
-        + (", interrupted" if fit.interrupted else "")
+        + _end(fit)
         + (", converged" if fit.converged else ""),
         f"  proved      {proved} items optimal in the last indicator step ({guarantee}), PMFs to a "
         f"gap of {_power_of_ten(float(fit.gap.max()))}",
@@ -57,7 +57,7 @@ def summary_of_compressed(fit: CompressedFit) -> Summary:
     lines = [
         *_head(fit),
         f"  expected    {expected} in the original unit, on new ratings of these users and items",
-        f"  compressed  predictions {fit.loss:.4f} (RMS) from those of the average",
+        f"  compressed  predictions {fit.loss:.4f} (RMS) from those of the average{_end(fit)}",
         f"  proved      {fit.proved[rated].sum():,} of {rated.sum():,} items optimal, given the "
         "PMFs",
         f"  readable    {fit.effective_events.mean():.1f} events for a user, in effect",
@@ -103,7 +103,7 @@ def summary_of_posterior(fit: PosteriorFit) -> Summary:
         f"  fit          {_rmse(fit)}\n"
         f"  PMFs         concentration {fit.concentration:.1f} around their centres\n"
         f"  noise        {np.median(fit.noise):.3f}, a user's median standard deviation\n"
-        f"  chains       {chains} of {draws} draws{weighed}\n"
+        f"  chains       {chains} of {draws} draws{weighed}{_end(fit)}\n"
         f"  predictions  R-hat {np.median(rhat):.2f} (worst 5 %: "
         f"{np.quantile(rhat, 0.95, method='higher'):.2f}), worth {np.median(size):,.0f} "
         "independent draws"
@@ -122,7 +122,12 @@ def summary_of_ensemble(fit: EnsembleFit) -> Summary:
         f"{TRIAL_MODELS} models\n"
         f"  noise      {np.median(fit.noise):.3f}, a user's median standard deviation\n"
         f"  penalties  {fit.pmf_penalty:g} on PMFs, {fit.indicator_penalty:g} on indicators"
+        + _end(fit)
     )
+
+
+def _end(fit: CompressedFit | DescentFit | EnsembleFit | PosteriorFit) -> str:
+    return ", interrupted" if fit.interrupted else ""
 
 
 def _scale(seen: Observations) -> str:

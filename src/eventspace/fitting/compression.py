@@ -13,7 +13,7 @@ model that the descent began with, so that two descents from one beginning end a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -129,26 +129,20 @@ class Compression:
     noise: float  # the variance of observations: what two models differ by beside it is little
     before: Codes | None = None  # sets that are kept where it hardly matters
 
-    def grown(
-        self,
-        n_events: int,
-        begun: tuple[Floats, Codes] | None = None,
-        update: Callable[[int, str], None] = lambda done, note: None,
-    ) -> tuple[Floats, Codes]:
-        """PMFs and sets of ``n_events`` events, which come one by one; ``update`` is told.
+    def growing(self, n_events: int, pmf: Floats, codes: Codes) -> Iterator[tuple[Floats, Codes]]:
+        """PMFs and sets of ever more events, one by one, to ``n_events`` at the end.
 
         A few more come than are wanted, and those that matter least go again: what was needed at
         first, such as an event in which all items come true, may be superseded.
         """
-        pmf, codes = begun or self._begun(n_events)
-        for n in range(pmf.shape[1] + 1, min(n_events + MORE, WORD) + 1):
+        while pmf.shape[1] < min(n_events + MORE, WORD):
             pmf, codes = self.settled(*self._with_another(pmf, codes), AFTER_EACH)
-            update(min(n, n_events), "")
+            yield pmf, codes
         while pmf.shape[1] > n_events:
             pmf, codes = self.settled(*self._without_one(pmf, codes), AFTER_EACH)
-        return pmf, codes
+            yield pmf, codes
 
-    def _begun(self, n_events: int) -> tuple[Floats, Codes]:
+    def begun(self, n_events: int) -> tuple[Floats, Codes]:
         """All items and none: with these two events alone, users differ in how much they like."""
         A, B, _, of_item = self.target.by_user
         mean = np.clip(A @ (B.T @ of_item) / of_item.sum(), 0.0, 1.0)

@@ -25,6 +25,8 @@ from eventspace.data.observations import Observations
 from eventspace.engines.protocol import Table
 from eventspace.fitting.half_steps import HalfSteps
 
+INTERRUPTED = "interrupted: this is the model so far"  # what Ctrl-C in a fit is answered with
+
 
 class Observed(Protocol):
     """A table in both orders: observations, or an average's predictions."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.types import Bits
-from eventspace.data.entries import Entries, transpose
+from eventspace.data.entries import transpose
 from eventspace.data.observations import Observations
 from eventspace.metrics import rmse
 
@@ -29,13 +29,8 @@ class Fold:
     @classmethod
     def of(cls, seen: Observations, held: Bits) -> Fold:
         """The fold with these entries, in the order of ``seen.coo()``, held out."""
-        ptr, index, value, weight, _ = seen.by_user
-        kept = np.concatenate([[0], np.cumsum(~held)])
-        by_user = Entries(kept[ptr], index[~held], value[~held], weight[~held[: weight.size]])
-        by_item = transpose(by_user, seen.n_items)
-        train = Observations(
-            seen.user_ids, seen.item_ids, by_user, by_item, seen.scale, seen.library
-        )
+        by_user, weight = seen.by_user.kept(~held), seen.by_user.weight
+        train = replace(seen, by_user=by_user, by_item=transpose(by_user, seen.n_items))
         users, items, p = seen.coo()
         return cls(
             train,

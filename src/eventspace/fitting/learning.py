@@ -11,7 +11,7 @@ from eventspace._base.progress import bar
 from eventspace._base.randomness import seed_of
 from eventspace.data.observations import Observations
 from eventspace.fitting.constraints import Given, given_start
-from eventspace.fitting.descent import Descent, best_descent, random_start
+from eventspace.fitting.descent import INTERRUPTED, Descent, best_descent, random_start
 from eventspace.fitting.settings import DescentSettings, check_allowed, checked_steps
 
 FEW_ENTRIES, FEW_EVENTS = 10_000, 16  # up to these, ten random starts cost next to nothing
@@ -46,7 +46,7 @@ def learn(
             update=update,
         )
     if best.interrupted:
-        warnings.warn("interrupted: this is the model so far", stacklevel=3)
+        warnings.warn(INTERRUPTED, stacklevel=3)
     return best
 
 

@@ -81,30 +81,33 @@ class Meetings(NamedTuple):
         for pmf, codes in zip(np.split(self.pmf, n, axis=1), self.codes.T, strict=True):
             yield pmf * np.float64(n), unpack(codes[:, None], N_EVENTS)
 
-    def with_rows(
-        self, met: Observations, users: Positions, items: Positions, engine: Engine
-    ) -> Meetings:
-        """The same with these users and items solved anew, given what they have met now.
+    def with_new(self, now: Observations, engine: Engine) -> Meetings:
+        """The same with users and items that came after them, given what these have met.
 
-        New ones come after the known. Users are solved given the sets of the known items, where
-        those of new ones are empty and say nothing; then items given all PMFs.
+        Users are solved given the sets of the known items, where those of new ones are empty and
+        say nothing; then items given all PMFs. The known stay as they are.
         """
+        (n_users, n_events), n_items = self.pmf.shape, len(self.codes)
+        if (n_users, n_items) == now.shape:
+            return self
+        found = Meetings(
+            np.zeros((now.n_users, n_events), np.float32),
+            np.zeros((now.n_items, n_events // WORD), np.uint64),
+        )
+        found.pmf[:n_users], found.codes[:n_items] = self
         if not self:
-            return Meetings.none(met.n_users, met.n_items)
-        (n_users, _), n_items, steps = self.pmf.shape, len(self.codes), _steps(engine)
-        table, pmfs, bits = Met.of(met), [], []
-        by_user, by_item = table.by_user.taken(users), table.by_item.taken(items)
-        for theta, psi in self.models():
-            codes = np.zeros(met.n_items, np.uint64)
-            codes[:n_items] = pack(psi)[:, 0]
-            mean = theta.mean(axis=0)
-            pmf = np.vstack([theta, np.tile(mean, (met.n_users - n_users, 1))])
-            pmf[users] = new_pmfs(steps.update_pmfs, by_user, codes, mean).pmf
-            seeds = np.zeros(len(items), np.uint64)
-            codes[items] = steps.update_indicators(by_item, pmf, codes[items], seeds).codes
-            pmfs.append(pmf)
-            bits.append(unpack(codes[:, None], N_EVENTS))
-        return _side_by_side(pmfs, bits)
+            return found
+        met, steps, n_models = Met.of(now), _steps(engine), self.codes.shape[1]
+        by_user = met.by_user.taken(np.arange(n_users, now.n_users))
+        by_item = met.by_item.taken(np.arange(n_items, now.n_items))
+        seeds = np.zeros(now.n_items - n_items, np.uint64)
+        for k, (theta, _) in enumerate(self.models()):
+            sets, events = found.codes[:, k], slice(k * N_EVENTS, (k + 1) * N_EVENTS)
+            new = new_pmfs(steps.update_pmfs, by_user, sets, theta.mean(axis=0)).pmf
+            found.pmf[n_users:, events] = new / n_models
+            pmf = np.vstack([theta, new])
+            sets[n_items:] = steps.update_indicators(by_item, pmf, sets[n_items:], seeds).codes
+        return found
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ class Met:
     @classmethod
     def of(cls, seen: Observations) -> Met:
         """In both orders; by item, with the weights of users."""
-        of_user: Floats = (seen.by_user.sizes + FEW) ** -0.5
+        of_user = np.float64(1) / np.sqrt(seen.by_user.sizes + FEW)
         of_user /= np.average(of_user, weights=seen.by_user.sizes)
         by_user, by_item = that_speak(_yes(seen.by_user), _yes(seen.by_item), WEIGHT)
         weight = of_user[by_item.index].astype(np.float32)

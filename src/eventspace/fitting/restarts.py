@@ -75,13 +75,23 @@ class Restarts:
 
     def fitted(
         self, observations: Observations, trial: Trial, seed: int, n_models: int
-    ) -> list[tuple[Floats, Bits]]:
-        """The PMFs and indicators of n models, each down the path to the penalty."""
+    ) -> tuple[list[tuple[Floats, Bits]], bool]:
+        """The PMFs and indicators of n models, each down the path to the penalty.
+
+        Also whether Ctrl-C came: then these are the models that have begun, where they stand. If
+        none has, the interrupt goes on.
+        """
         starts, one = self._starts(observations, seed, n_models), self.engine.with_threads(1)
-        for penalty in path_to(trial.pmf_penalty):
-            steps = HalfSteps.on(one, SOLVER, Pairwise(), trial.indicator_penalty, penalty)
-            self._go_on(f"penalty {penalty:g}", starts, observations, steps)
-        return [self._model(start.descent, observations) for start in starts]
+        interrupted = False
+        try:
+            for penalty in path_to(trial.pmf_penalty):
+                steps = HalfSteps.on(one, SOLVER, Pairwise(), trial.indicator_penalty, penalty)
+                self._go_on(f"penalty {penalty:g}", starts, observations, steps)
+        except KeyboardInterrupt:
+            starts, interrupted = [start for start in starts if start.descent.history], True
+            if not starts:
+                raise
+        return [self._model(start.descent, observations) for start in starts], interrupted
 
     def best(self, fold: Fold, penalty: float | None, sizes: list[float], seed: int) -> Trial:
         """The penalties with which a few models predict what is held out best.

@@ -121,8 +121,8 @@ class Event:
             return NotImplemented  # type: ignore[no-any-return]
         if self.space.pmf is not other.space.pmf:
             raise UserError(
-                "These events are of different models, or of one that was fitted again or folded "
-                "in between them: make them anew from one model."
+                "These events are of different models, or of one that was fitted again or "
+                "updated between them: make them anew from one model."
             )
         expression = self.expression.joined(symbol, other.expression)
         return Event(self.space, join(self.code, other.code), expression)
@@ -247,7 +247,7 @@ def _probability(space: Space, part: Codes, whole: Codes, users: Any) -> float |
     if not is_column(users):
         return float(_shares(space.pmf[space.user(users)], part, whole)[0])
     known = space.observations.user_ids
-    advice = "Use fold_in to add them.", "Fit again with their ratings."
+    advice = "Use update to add them.", "Fit again with their ratings."
     positions = known_positions(known, users, "user", *advice)
     return _shares(space.pmf[positions], part, whole)
 

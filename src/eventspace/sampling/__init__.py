@@ -8,5 +8,5 @@ these are the ``priors``, which are learnt along.
 - ``draw_indicators``, ``draw_pmfs``: the kernels of a sweep, made of ``draw_variates``;
 - ``joint_law``: at the end users weigh the events of several chains together;
 - ``kept_samples``: what a posterior keeps of the chains; ``diagnostics``: whether they agree;
-- ``newcomers``: users and items that come later, in each existing draw.
+- ``updating``: users and items whose ratings change later, in each existing draw.
 """

@@ -29,6 +29,7 @@ from eventspace.sampling.settings import SamplingSettings
 START_PENALTIES = (30.0, 10.0, 3.0)  # of the descents before chains, one after the other
 START_ITERATIONS = 1  # at each penalty: chains that start far down stay there
 START_SOLVER = Local(1)
+LEAST_DRAWS = 4  # of a chain that diagnostics can say anything of
 WATCHED = 200  # observed entries whose predictions the diagnostics follow
 
 
@@ -41,6 +42,33 @@ class Draws(NamedTuple):
     laws: list[Laws]
     cost: list[float]  # after each sweep from the warm-up on: the squared error
     watched: list[Floats]  # predictions of some entries, after the same sweeps
+
+
+def evened(chains: list[Draws]) -> list[Draws]:
+    """Chains with the same number of draws, the last of each, so that the most draws are kept.
+
+    They are an even number, or one: chains are weighed in pairs.
+    """
+    begun = [chain for chain in chains if chain.pmf and len(chain.cost) >= LEAST_DRAWS]
+
+    def of(n: int) -> list[Draws]:
+        found = [chain for chain in begun if len(chain.pmf) >= n]
+        return found[: max(len(found) // 2 * 2, 1)]
+
+    most = max((len(chain.pmf) for chain in begun), key=lambda n: n * len(of(n)), default=0)
+    kept = of(most)
+    swept = min((len(chain.cost) for chain in kept), default=0)
+    return [
+        Draws(
+            chain.pmf[-most:],
+            chain.codes[-most:],
+            chain.precision[-most:],
+            chain.laws[-most:],
+            chain.cost[-swept:],
+            chain.watched[-swept:],
+        )
+        for chain in kept
+    ]
 
 
 def mean_laws(chains: list[Draws]) -> Laws:
@@ -72,8 +100,12 @@ class Sampler:
         n_warmup: int,
         n_draws: int,
         each: int,
-    ) -> list[Draws]:
-        """A chain for each generator; of its draws one in ``each`` is kept."""
+    ) -> tuple[list[Draws], bool]:
+        """A chain for each generator; of its draws one in ``each`` is kept.
+
+        Also whether Ctrl-C came: then these are the draws so far, the same number from each chain
+        that has so many. If none has any, the interrupt goes on.
+        """
         found = [Draws([], [], [], [], [], []) for _ in rngs]
         u, i, p = observations.coo()
         at = np.linspace(0, len(p) - 1, min(WATCHED, len(p))).astype(np.int64)
@@ -95,8 +127,14 @@ class Sampler:
                 yield sweep + 1
 
         chains = [sweeps(k) for k in range(len(rngs))]
-        run_together("sweeps", chains, n_warmup + n_draws, self.engine.n_threads, self.show)
-        return found
+        try:
+            run_together("sweeps", chains, n_warmup + n_draws, self.engine.n_threads, self.show)
+        except KeyboardInterrupt:
+            kept = evened(found)
+            if not kept:
+                raise
+            return kept, True
+        return found, False
 
     def weigh(
         self, observations: Observations, chains: list[Draws], bits: list[list[Bits]]

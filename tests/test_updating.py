@@ -13,15 +13,16 @@ from scipy.special import expit
 
 from eventspace import Observations
 from eventspace.data.ids import Ids
-from eventspace.data.newcomers import news
+from eventspace.data.updates import Update, read_update
 from eventspace.engines.cpu import CPU
 from eventspace.sampling.chain import Chain
-from eventspace.sampling.newcomers import Newcomers
 from eventspace.sampling.priors import Beforehand, Laws
 from eventspace.sampling.priors.bits import Regressions
 from eventspace.sampling.priors.features import features, incidence
 from eventspace.sampling.priors.pmfs import regressed_centres
 from eventspace.sampling.sampler import Sampler
+from eventspace.sampling.updating import Updating
+from tests import naive
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +30,7 @@ N_USERS, N_ITEMS, N_NEW = 60, 80, 400
 
 
 @dataclass
-class Folded:
+class Updated:
     """A draw with what is new in it, and what was expected of that."""
 
     chain: Chain
@@ -52,19 +53,25 @@ def draw():
     return Observations.of(columns, scale=(0, 1), users=users, items=items), pmf, bits
 
 
-def fold(draw, table: pd.DataFrame, precision: Floats, *, concentration: float = 10.0) -> Folded:
+def update(draw, table: pd.DataFrame, precision: Floats, *, concentration: float = 10.0) -> Updated:
     known, pmf, bits = draw
-    new = news(known, table)
-    none = np.empty((new.merged.n_users, 0)), np.empty((new.merged.n_items, 0))
+    change = read_update(known, table, None)
+    none = np.empty((change.now.n_users, 0)), np.empty((change.now.n_items, 0))
     sampler = Sampler(3, Beforehand(None, True, *none), CPU(), show=False)
     laws = Laws(concentration, user_variance=1e-6, item_variance=1e-6)
-    newcomers = Newcomers(new, sampler, laws, precision)
-    chain = newcomers.chain(pmf, bits, np.random.default_rng(0))
+    updating = Updating(only_new(change), sampler, laws, precision)
+    chain = updating.chain(pmf, bits, np.random.default_rng(0))
     centres = chain.priors.pmfs.centres(chain)
-    newcomers.draw_users(chain)
-    log_odds = newcomers.expected_bits(chain)
-    newcomers.draw_items(chain, log_odds)
-    return Folded(chain, centres, log_odds)
+    updating.draw_users(chain, change.new_users, chain.known_items)
+    log_odds = updating.expected_bits(chain)
+    drawn = updating.draw_items(chain, log_odds, 1)
+    assert_array_equal(drawn[:, 0], chain.indicators[change.new_items] > 0.5)
+    return Updated(chain, centres, log_odds)
+
+
+def only_new(change: Update) -> Update:
+    """So that what is known stays, and can be compared."""
+    return change._replace(users=change.new_users, items=change.new_items)
 
 
 def new_items(value: float, weight: float) -> pd.DataFrame:
@@ -91,8 +98,8 @@ PRECISION = np.full(N_USERS, 100.0)
 
 
 def test_items_whose_ratings_say_nothing_are_drawn_from_what_their_raters_let_expect(draw) -> None:
-    folded = fold(draw, new_items(0.5, 1e-9), PRECISION)
-    chain = folded.chain
+    updated = update(draw, new_items(0.5, 1e-9), PRECISION)
+    chain = updated.chain
     X = features(
         incidence(chain.observations.by_item, N_USERS), np.empty((N_ITEMS + N_NEW, 0)), draw[1]
     )
@@ -101,7 +108,7 @@ def test_items_whose_ratings_say_nothing_are_drawn_from_what_their_raters_let_ex
     for _ in range(50):
         prior.learn(X, bits, known, np.zeros(N_ITEMS + N_NEW))
     chance, drawn = expit(prior.expected(X)[N_ITEMS:]), chain.indicators[N_ITEMS:]
-    assert_allclose(expit(folded.log_odds), chance, atol=0.02)
+    assert_allclose(expit(updated.log_odds), chance, atol=0.02)
     for kind in (0, 1):
         sigma = np.sqrt((chance * (1 - chance))[kind::2].mean(axis=0) / (N_NEW / 2))
         apart = drawn[kind::2].mean(axis=0) - chance[kind::2].mean(axis=0)
@@ -114,20 +121,22 @@ def test_items_whose_ratings_say_nothing_are_drawn_from_what_their_raters_let_ex
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_items_are_drawn_to_their_ratings_by_those_who_make_little_noise(draw, value) -> None:
     for precise in (True, False):
-        chain = fold(draw, new_items(value, 1.0), np.full(N_USERS, 1e4 if precise else 1e-4)).chain
+        chain = update(
+            draw, new_items(value, 1.0), np.full(N_USERS, 1e4 if precise else 1e-4)
+        ).chain
         all_alike = (chain.indicators[N_ITEMS:] == value).all()
         assert all_alike == precise
 
 
 def test_users_with_a_strong_prior_are_where_their_items_let_expect(draw) -> None:
-    folded = fold(draw, new_users(0.5, 1.0), PRECISION, concentration=1e6)
-    chain = folded.chain
+    updated = update(draw, new_users(0.5, 1.0), PRECISION, concentration=1e6)
+    chain = updated.chain
     Z = features(
         incidence(chain.observations.by_user, N_ITEMS), np.empty((N_USERS + N_NEW, 0)), draw[2]
     )
     pmf = np.vstack([draw[1], np.zeros((N_NEW, 3))])
     expected = regressed_centres(Z, pmf, np.arange(N_USERS + N_NEW) < N_USERS)
-    assert_allclose(folded.centres, expected)
+    assert_allclose(updated.centres, expected)
     assert_allclose(chain.pmf[N_USERS:], expected[N_USERS:], atol=0.01)
     assert chain.pmf[N_USERS::2, 0].mean() > chain.pmf[N_USERS + 1 :: 2, 0].mean() + 0.2
     assert_array_equal(chain.pmf[:N_USERS], draw[1])
@@ -148,7 +157,7 @@ def test_users_are_drawn_to_their_ratings_and_their_noise_is_learnt(draw) -> Non
             "value": np.clip(p + rng.normal(0, noise, p.shape), 0, 1).ravel(),
         }
     )
-    chain = fold(draw, table, PRECISION, concentration=0.01).chain
+    chain = update(draw, table, PRECISION, concentration=0.01).chain
     quiet, loud = np.split(chain.pmf[N_USERS:], 2)
     assert_allclose(quiet.mean(axis=0), theta, atol=0.01)
     assert np.abs(loud.mean(axis=0) - theta).max() < 0.1
@@ -158,15 +167,35 @@ def test_users_are_drawn_to_their_ratings_and_their_noise_is_learnt(draw) -> Non
     assert_allclose(np.median(of_loud), 0.15, atol=0.04)
 
 
-def test_what_is_new_is_found_and_what_is_neither_is_refused(draw) -> None:
+def test_samples_of_a_part_are_drawn_apart_from_the_same_sums(draw) -> None:
+    known, pmf, bits = draw
+    change = only_new(read_update(known, new_items(0.5, 1.0), None))
+    none = np.empty((change.now.n_users, 0)), np.empty((change.now.n_items, 0))
+    sampler = Sampler(3, Beforehand(None, True, *none), CPU(), show=False)
+    updating = Updating(change, sampler, Laws(10.0, 1e-6, 1e-6), PRECISION)
+    chain = updating.chain(pmf, bits, np.random.default_rng(0))
+    log_odds = updating.expected_bits(chain)
+    drawn = updating.draw_items(chain, log_odds, 50)
+    assert drawn.shape == (N_NEW, 50, 3)
+    assert_allclose(chain.indicators[N_ITEMS:], drawn.mean(axis=1))
+    raters, precision = change.now.by_item.taken(change.items), 100.0
+    sets = naive.all_codes(3)
+    for k in range(0, N_NEW, 40):
+        entries = slice(raters.ptr[k], raters.ptr[k + 1])
+        theta, p = pmf[raters.index[entries]], raters.value[entries]
+        errors = np.square(sets @ theta.T - p).sum(axis=1)
+        law = np.exp(sets @ log_odds[k] - precision * errors / 2)
+        chance = law @ sets / law.sum()
+        assert_allclose(drawn[k].mean(axis=0), chance, atol=4.5 * 0.5 / np.sqrt(50))
+
+
+def test_what_is_new_is_found() -> None:
     known = Observations.from_wide(
         pd.DataFrame([[0.1, 0.2, np.nan]], index=["ann"], columns=["x", "y", "bare"]), scale=(0, 1)
     )
-    found = news(known, (["bob", "bob", "ann"], ["x", "bare", "z"], [0.3, 0.4, 0.5]))
-    assert found.n_users == 1
-    assert [found.merged.item_ids[k] for k in found.items] == ["bare", "z"]
-    assert found.merged.n_observed == 5
-    assert found.entries.n_observed == 3
-    for pair, message in ((("bob", "z"), "both new"), (("ann", "x"), "both known")):
-        with pytest.raises(ValueError, match=message):
-            news(known, ([pair[0]], [pair[1]], [0.5]))
+    found = read_update(known, (["bob", "bob", "ann"], ["x", "bare", "z"], [0.3, 0.4, 0.5]), None)
+    assert [found.now.user_ids[k] for k in found.users] == ["ann", "bob"]
+    assert [found.now.user_ids[k] for k in found.new_users] == ["bob"]
+    assert [found.now.item_ids[k] for k in found.items] == ["x", "bare", "z"]
+    assert [found.now.item_ids[k] for k in found.new_items] == ["bare", "z"]
+    assert found.now.n_observed == 5

@@ -1,0 +1,70 @@
+"""The command that takes in the next day's ratings: update."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eventspace.cli import options
+from eventspace.cli.terminal import say
+
+
+def update(
+    model: options.Model,
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[TABLE]",
+            help="Ratings of known and new users and items; - for the standard input.",
+        ),
+    ] = None,
+    forget: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Pairs of users and items whose ratings go."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where to write the model; by default, MODEL."
+        ),
+    ] = None,
+    user: options.User = None,
+    item: options.Item = None,
+    value: options.Value = None,
+    weight: options.Weight = None,
+    successes: options.Successes = None,
+    trials: options.Trials = None,
+    wide: options.Wide = False,
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
+    as_json: options.Json = False,
+) -> None:
+    """Take new ratings into a model, and let others go, without a new fit."""
+    from eventspace.cli import inputs
+    from eventspace.cli.looking import facts
+    from eventspace.cli.outputs import check_model_output, echo, write_json
+    from eventspace.fitted import load
+
+    place = model if output is None else output
+    for read in (table, forget):
+        check_model_output(place, read)
+    text = inputs.written(sep, decimal, encoding, header)
+    known = load(model)
+    seen, new, pairs = known.observations, None, None
+    if table is not None:
+        columns = inputs.Columns(user, item, value, weight, successes, trials)
+        new = inputs.changes(table, text, columns, wide, seen)
+    if forget is not None:
+        named = inputs.pairs(forget, text, user, item, seen)
+        pairs = inputs.like(named[0], seen.user_ids), inputs.like(named[1], seen.item_ids)
+    updated = known.update(new, forget=pairs)
+    updated.save(place)
+    if as_json:
+        write_json(facts(updated))
+    else:
+        echo(updated.summary())
+        say(f"written: {place}")

@@ -1,0 +1,155 @@
+"""The next day: a table of changes beside what is known, and whom and what they concern."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.errors import UserError
+from eventspace._base.printable import shown
+from eventspace._base.types import Floats, Positions
+from eventspace.data.entries import Entries, group, merge_repeats, revised, transpose
+from eventspace.data.factors import squared_error, sum_of_squares
+from eventspace.data.ids import Ids
+from eventspace.data.missing import that_speak
+from eventspace.data.observations import Observations
+from eventspace.data.pairs import read_pairs
+
+Factors = tuple[Floats, NDArray[Any]]  # theta and psi
+
+
+class Update(NamedTuple):
+    """Observations before and after some changes, and the users and items with any, or new."""
+
+    known: Observations
+    now: Observations
+    users: Positions
+    items: Positions
+
+    @property
+    def new_users(self) -> Positions:
+        """The users of whom nothing was known: no rating, or not even the name."""
+        return _unrated(self.users, self.known.by_user)
+
+    @property
+    def new_items(self) -> Positions:
+        """The items of which nothing was known."""
+        return _unrated(self.items, self.known.by_item)
+
+    def error(self, before: float, old: Factors, new: Factors) -> float:
+        """The squared error now: only the entries of these users and items are summed."""
+        if self.now.missing:  # then all pairs have a say
+            return squared_error(self.now, *new)
+        gone, come = self._concerned(self.known), self._concerned(self.now)
+        return max(before - sum_of_squares(*old, *gone) + sum_of_squares(*new, *come), 0.0)
+
+    def _concerned(self, seen: Observations) -> tuple[NDArray[Any], ...]:
+        """Users, items, values and weights of the entries of these users, and of these items."""
+        users, items = self.users[self.users < seen.n_users], self.items[self.items < seen.n_items]
+        mine, theirs = seen.by_user.taken(users), seen.by_item.taken(items)
+        others = ~np.isin(theirs.index, users)
+        return (
+            np.append(np.repeat(users, mine.sizes), theirs.index[others]),
+            np.append(mine.index, np.repeat(items, theirs.sizes)[others]),
+            np.append(mine.value, theirs.value[others]),
+            np.append(mine.weight, theirs.weight[others[: theirs.weight.size]]),
+        )
+
+
+def read_update(known: Observations, X: Any, forget: Any) -> Update:
+    """What is known with the changes of a table made: its values hold, and pairs are forgotten.
+
+    The pairs go first, so that a value in the table holds also for one of them.
+    """
+    if X is None and forget is None:
+        raise UserError(
+            "There is nothing to update:",
+            remedy="pass a table of ratings, or pairs to forget=.",
+            shell="name a table of ratings, or pairs with --forget.",
+        )
+    ids = known.user_ids, known.item_ids
+    table = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)) if X is None else X
+    new = Observations.of(
+        table,
+        scale=known.scale,
+        duplicates="last",
+        missing=known.missing,
+        users=ids[0],
+        items=ids[1],
+    )
+    gone = _pairs(known, forget)
+    weighted = known.weighted or new.weighted
+    changes = _changes(new, *gone, weighted=weighted)
+    by_user, by_item = known.by_user, known.by_item
+    if weighted and not known.weighted:
+        ones = np.ones(known.n_observed, np.float32)
+        by_user, by_item = by_user._replace(weight=ones), by_item._replace(weight=ones)
+    of_items = transpose(changes, new.n_items)
+    by_user, by_item = that_speak(
+        revised(by_user, changes), revised(by_item, of_items), known.missing
+    )
+    now = replace(
+        known, user_ids=new.user_ids, item_ids=new.item_ids, by_user=by_user, by_item=by_item
+    )
+    if not now.n_observed:
+        raise UserError("This would leave no rating at all, and nothing to tell of anybody.")
+    return Update(
+        known, now, _concerned(changes, known.n_users), _concerned(of_items, known.n_items)
+    )
+
+
+def _unrated(rows: Positions, known: Entries) -> Positions:
+    named = rows[rows < len(known.ptr) - 1]
+    return np.append(named[~known.rated[named]], rows[len(named) :])
+
+
+def _concerned(changes: Entries, n_known: int) -> Positions:
+    """The rows with a change, and the new ones."""
+    sizes = changes.sizes
+    return np.flatnonzero((sizes > 0) | (np.arange(len(sizes)) >= n_known))
+
+
+def _changes(new: Observations, users: Positions, items: Positions, *, weighted: bool) -> Entries:
+    """The new entries by user, and pairs that are to go, whose value is NaN."""
+    u, i, p = new.coo()
+    weight = np.empty(0, np.float32)
+    if weighted:
+        given = new.by_user.weight if new.weighted else np.ones(len(p), np.float32)
+        weight = np.append(np.ones(len(users), np.float32), given)
+    by_item = group(
+        np.append(items, i).astype(np.int32),
+        np.append(users, u).astype(np.int32),
+        np.append(np.full(len(users), np.nan, np.float32), p),
+        weight,
+        new.n_items,
+    )
+    return merge_repeats(transpose(by_item, new.n_users), mean=False)
+
+
+def _pairs(known: Observations, forget: Any) -> tuple[Positions, Positions]:
+    """The positions of the users and items in pairs, each of which has a rating."""
+    if forget is None:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    pairs = read_pairs(forget, known)
+    if pairs is None:
+        raise UserError(
+            "holds no pairs: pass (users, items), or a DataFrame with both columns.",
+            parameter="forget",
+        )
+    users, items = known.user_ids.positions(pairs.users), known.item_ids.positions(pairs.items)
+    theirs, at = np.unique(users, return_inverse=True)
+    rated = known.by_user.taken(np.maximum(theirs, 0))
+    keys = np.repeat(np.arange(len(theirs)), rated.sizes) * known.n_items + rated.index
+    unrated = (users < 0) | (items < 0) | ~np.isin(at * known.n_items + items, keys)
+    if unrated.any():
+        k = int(np.argmax(unrated))
+        user, item = Ids(pairs.users)[k], Ids(pairs.items)[k]
+        raise UserError(
+            f"holds a pair without a rating: user {shown(user)}, item {shown(item)}. "
+            "Leave out what the model has no rating of.",
+            parameter="forget",
+        )
+    return users, items

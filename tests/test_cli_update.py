@@ -1,0 +1,106 @@
+"""The command `update`: the next day's ratings, and those that go."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eventspace import KolmogorovDescent, KolmogorovPosterior, load
+from eventspace.fitted import FittedModel
+from tests.command import in_process, written
+from tests.observing import probabilities
+
+NUMBERED = "7,3,5\n8,3,1\n9,3,4\n"
+
+
+@pytest.fixture
+def model(ratings, tmp_path: Path) -> Path:
+    KolmogorovDescent(3, random_state=0).fit(ratings).save(tmp_path / "m")
+    return tmp_path / "m"
+
+
+def test_ratings_come_and_go(model, tmp_path, capsys) -> None:
+    before = load(model)
+    new = written(tmp_path / "new.csv", "user,item,rating\nu0,i0,4\nfay,i1,2\nfay,Up,3\nu1,Up,5\n")
+    user, item = (ids[0] for ids in (before.user_ids, before.item_ids))
+    gone = written(tmp_path / "gone.csv", f"user,item\n{user},i3\n")
+    done = in_process(["update", model, new, "--forget", gone, "-o", tmp_path / "n"], capsys)
+    assert done.out.startswith("Kolmogorov model: 3 events, 31 users, 21 items\n")
+    assert done.err == f"eventspace: written: {tmp_path / 'n'}\n"
+    table = pd.read_csv(new)
+    expected = before.update(table, forget=([user], ["i3"]))
+    found = load(tmp_path / "n")
+    assert probabilities(found.observations) == probabilities(expected.observations)
+    np.testing.assert_array_equal(found.pmf, expected.pmf)
+    assert (user, item) == ("u0", "i0")
+    assert load(model).observations.n_users == 30  # as it was
+
+
+def test_without_a_place_the_model_is_replaced(model, capsys) -> None:
+    table = b"user,item,rating\nfay,i0,2\n"
+    done = in_process(["update", model, "-", "--json"], capsys, stdin=table)
+    assert json.loads(done.out)["users"] == 31
+    assert load(model).observations.n_users == 31
+
+
+def test_ids_are_as_the_model_has_them(tmp_path, capsys) -> None:
+    """7 in a file without a header is the user '7' of a model with names."""
+    table = (["7", "8", "ann"], ["3", "3", "Up"], [5.0, 1.0, 2.0])
+    KolmogorovDescent(2, random_state=0).fit(table).save(tmp_path / "m")
+    new = written(tmp_path / "new.csv", NUMBERED)
+    in_process(["update", tmp_path / "m", new, "--no-header", "--user", "column 1", "--item",
+                "column 2", "--value", "column 3"], capsys)  # fmt: skip
+    assert list(load(tmp_path / "m").user_ids) == ["7", "8", "ann", "9"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "line"),
+    [
+        ([], b"", "There is nothing to update: name a table of ratings, or pairs with --forget."),
+        (
+            ["--forget", "-"],
+            b"user,item\nu0,nothing\n",
+            "--forget holds a pair without a rating: user 'u0', item 'nothing'. Leave out what "
+            "the model has no rating of.",
+        ),
+        (
+            ["-"],
+            b"user,item,rating\nu0,i0,9\n",
+            "value 9 (line 2, user 'u0', item 'i0') is outside the scale; the scale allows "
+            "numbers from 1 to 5.",
+        ),
+    ],
+)
+def test_mistakes_are_told_in_one_line(model, capsys, arguments, stdin, line) -> None:
+    before = model.read_bytes()
+    done = in_process(["update", model, *arguments], capsys, code=2, stdin=stdin)
+    assert done.err == f"eventspace: {line}\n"
+    assert model.read_bytes() == before
+
+
+def test_the_table_is_not_overwritten(model, tmp_path, capsys) -> None:
+    new = written(tmp_path / "new.csv", "user,item,rating\nu0,i0,4\n")
+    for arguments in ([new], ["--forget", new]):
+        done = in_process(["update", model, *arguments, "-o", new], capsys, code=2)
+        assert "is the table itself" in done.err
+
+
+def test_an_update_that_is_interrupted_writes_nothing(
+    ratings, tmp_path, capsys, monkeypatch
+) -> None:
+    posterior = KolmogorovPosterior(2, n_chains=1, n_warmup=1, n_draws=4, random_state=0)
+    posterior.fit(ratings).save(tmp_path / "p")
+    before = (tmp_path / "p").read_bytes()
+
+    def interrupted(*arguments: object, **options: object) -> FittedModel:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("eventspace.sampling.updating.Updating.draw_items", interrupted)
+    table = b"user,item,rating\nu0,i0,4\n"
+    done = in_process(["update", tmp_path / "p", "-"], capsys, code=130, stdin=table)
+    assert done.err == "eventspace: interrupted: nothing is written.\n"
+    assert (tmp_path / "p").read_bytes() == before
