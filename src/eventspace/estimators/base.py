@@ -13,10 +13,12 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from eventspace._base.types import Codes, Floats
 from eventspace.data.observations import Observations
+from eventspace.data.pairs import is_positional
 from eventspace.fitted import FittedModel, load
 from eventspace.fitted.prediction import Predictor
 
@@ -123,6 +125,23 @@ class Estimator(Holder):
     explain = answered(FittedModel.explain)
     summary = answered(FittedModel.summary)
     save = answered(FittedModel.save)
+
+    def transform(self, X: Any) -> Any:
+        """The PMF of each user of a table, taken as new: rows x events.
+
+        The items must be the model's own. The rows are in the order of the table's (of first
+        appearance in a long one). After ``set_output(transform="pandas")`` the users are the index.
+        Nothing is kept: to add users to the model, use :meth:`fold_in`.
+        """
+        fitted = self._asked()
+        if is_positional(X) or _get_output_config("transform", self)["dense"] != "pandas":
+            return fitted.transform(X)
+        import pandas as pd
+
+        table = fitted.aligned(X)
+        users = pd.Index(table.user_ids.values, name="user")
+        own = isinstance(X, pd.DataFrame) and X.index.equals(users)
+        return pd.DataFrame(fitted.transform(table), index=X.index if own else users)
 
     def fold_in(self, X: Any) -> Self:
         """Add the new users and the new items of a table, without touching the rest.
