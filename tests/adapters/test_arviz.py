@@ -16,7 +16,7 @@ from tests.planted import noisy_stars
 
 
 @pytest.fixture
-def posterior() -> KolmogorovPosterior:
+def posterior():
     """Of a table with noise: nothing that it predicts is the same in all draws."""
     settings = {"n_chains": 4, "n_warmup": 20, "n_draws": 41, "n_samples": 8, "random_state": 0}
     return fitted(KolmogorovPosterior(3, **settings), noisy_stars()[0])
