@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventspace._base.errors import UserError
+from eventspace._base.html import in_html
 from eventspace._base.printable import shown
 from eventspace._base.progress import bar
 from eventspace.data import scale as units
@@ -289,6 +290,17 @@ class Observations:
         return (
             f"Observations({self.n_users} users x {self.n_items} items, "
             f"{self.n_observed} observed{weighted}, scale {lo:g}..{hi:g})"
+        )
+
+    def _repr_html_(self) -> str:
+        share = self.n_observed / max(self.n_users * self.n_items, 1)
+        of_user, of_item = (
+            np.median(entries.sizes) if len(entries.sizes) else 0.0
+            for entries in (self.by_user, self.by_item)
+        )
+        return in_html(
+            f"{self!r}\n  {share:.1%} of all pairs, a median of {of_user:,.0f} for a user and "
+            f"{of_item:,.0f} for an item"
         )
 
     def _aligned(self, scale: ScaleOption, known: Known) -> Observations:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Callable
 from dataclasses import fields
@@ -16,6 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
+from eventspace._base.html import in_html
 from eventspace._base.types import Codes, Floats
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import is_positional
@@ -177,5 +177,5 @@ class Estimator(Holder):
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         shown: dict[str, str] = super()._repr_mimebundle_(**options)
         if "text/html" in shown and hasattr(self, "fitted_"):
-            shown["text/html"] += f"<pre>{html.escape(self.summary())}</pre>"
+            shown["text/html"] += in_html(self.summary())
         return shown
