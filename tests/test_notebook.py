@@ -91,7 +91,7 @@ def test_what_data_say_is_text_and_never_markup() -> None:
 def test_a_loaded_model_shows_its_summary(ratings, tmp_path) -> None:
     fitted(KolmogorovDescent(3, random_state=0), ratings).save(tmp_path / "films.eventspace")
     model = load(tmp_path / "films.eventspace")
-    assert text_of(model._repr_html_()) == model.summary() == repr(model)  # type: ignore[operator]
+    assert text_of(model._repr_html_()) == model.summary() == repr(model)
 
 
 def test_an_event_shows_the_events_within_it(ratings) -> None:
@@ -118,5 +118,6 @@ def test_observations_tell_how_full_the_table_is(ratings) -> None:
     of_users, of_items = ratings["user"].value_counts(), ratings["item"].value_counts()
     assert f"{len(ratings) / 600:.1%} of all pairs" in shown
     assert f"{of_users.median():.0f} for a user and {of_items.median():.0f} for an item" in shown
-    for nothing in (np.full((2, 3), np.nan), ([], [], [])):
+    nothings: list[Any] = [np.full((2, 3), np.nan), ([], [], [])]
+    for nothing in nothings:
         assert "0.0% of all pairs" in Observations.of(nothing, scale=(0, 1))._repr_html_()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -15,7 +16,7 @@ def shown(monkeypatch) -> list[tuple[str, str]]:
     """What a notebook would have shown."""
     found: list[tuple[str, str]] = []
     ipython = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
-    monkeypatch.setitem(notebook_bar.sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setattr(notebook_bar, "show", lambda *both: found.append(both))
     return found
 
@@ -63,11 +64,9 @@ def test_it_goes_also_where_the_work_is_stopped(shown, monkeypatch) -> None:
 
 def test_ipython_at_a_terminal_is_no_notebook(monkeypatch) -> None:
     ipython = SimpleNamespace(get_ipython=lambda: SimpleNamespace())
-    monkeypatch.setitem(notebook_bar.sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
     assert notebook_bar.kernel_shell() is None
-    monkeypatch.setitem(
-        notebook_bar.sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None)
-    )
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
     assert notebook_bar.kernel_shell() is None
 
 

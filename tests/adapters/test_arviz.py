@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -24,9 +23,7 @@ def posterior():
 
 @pytest.fixture
 def arviz():
-    with warnings.catch_warnings():  # ArviZ 0.23 warns of its future, once a day
-        warnings.filterwarnings("ignore", r"\s*ArviZ is undergoing a major refactor")
-        return pytest.importorskip("arviz", reason="the extra 'arviz' is not installed")
+    return pytest.importorskip("arviz", reason="the extra 'arviz' is not installed")
 
 
 def test_without_arviz_there_is_a_remedy(posterior, monkeypatch) -> None:

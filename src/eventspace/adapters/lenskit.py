@@ -62,13 +62,10 @@ class KolmogorovScorer(Component[ItemList], Trainable):  # type: ignore[misc]
     training data, the ratings of the query say who it is. Where there are none, and for unknown
     items, the population stands in.
 
-    Parameters
-    ----------
-    estimator : estimator, optional
-        What learns, by default a :class:`KolmogorovModel`. Each training begins with a copy of it.
-        If it has no ``random_state``, LensKit's generator gives one.
-    score : {"value", "appeal"}, default "value"
-        The predicted value in the unit of the ratings, or what ``recommend`` ranks by.
+    Its configuration is an ``estimator``, which learns, by default a :class:`KolmogorovModel`, and
+    ``score``: "value" for the predicted value in the unit of the ratings (the default), "appeal"
+    for what ``recommend`` ranks by. Each training begins with a copy of the estimator. If that has
+    no ``random_state``, LensKit's generator gives one.
 
     Attributes
     ----------
