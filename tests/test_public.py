@@ -98,7 +98,7 @@ def test_public_names_of_the_classes() -> None:
         "update",
     }
     more = {name for name in public(KolmogorovPosterior) if name in _declared(KolmogorovPosterior)}
-    assert more == own | {"diagnostics"}
+    assert more == own | {"diagnostics", "to_arviz"}
     assert public(Observations) == [
         "coo",
         "from_long",

@@ -36,7 +36,7 @@ from tests.fuzz.judge import (
 from tests.fuzz.mutations import Mutator
 
 # What a good model may answer, too.
-ALLOWED = re.compile(r"has no ratings|This model has [\d,]+ events")
+ALLOWED = re.compile(r"has no ratings|This model has [\d,]+ events|items are written")
 # One case in this many runs the slow calls.
 RARELY = {"look": 2, "saved": 4, "update": 4, "report": 64}
 RARELY_FOR_AVERAGES = {"look": 2, "saved": 4, "update": 32, "report": 256}
@@ -72,6 +72,7 @@ class ModelJudge:
         self.path = folder / "model.eventspace"
         self.other = folder / "again.eventspace"
         self.page = folder / "page.html"
+        self.cxt = folder / "context.cxt"
         self.originals: set[str] = set()
         for content in originals:
             self.path.write_bytes(content)
@@ -117,7 +118,7 @@ class ModelJudge:
         if average:
             done.append(_interval)
         if number % rarely["look"] == 0:
-            done += [_recommend, _events, _summary]
+            done += [_recommend, _events, _summary, self._context]
         for name, operation in (
             ("saved", self._saved),
             ("report", self._report),
@@ -126,6 +127,13 @@ class ModelJudge:
             if number % rarely[name] == 0:
                 done.append(operation)
         return done
+
+    def _context(self, model: Any, number: int) -> None:
+        table = nw.from_native(model.order().context(self.cxt), eager_only=True)
+        lines = self.cxt.read_text(encoding="utf-8").splitlines()
+        n, m = int(lines[2]), int(lines[3])
+        demand(n == len(table) and m == model.n_events, "context: its size")
+        demand(len(lines) == 5 + n + m + n, "context: a name is not one line")
 
     def _saved(self, model: Any, number: int) -> None:
         model.save(self.other)
@@ -208,6 +216,7 @@ def _explain(model: Any, number: int) -> None:
     found = model.explain(user, item)
     demand_chances([found.probability, found.population], "explain")
     demand(str(found), "explain: no text")
+    demand("<pre" in found._repr_html_(), "explain: no HTML")
     demand(len(found.events) and len(found.rules) >= 0, "explain: no events")
 
 

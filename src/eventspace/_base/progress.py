@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
 
+from eventspace._base.notebook_bar import kernel_shell, notebook_bar
+
 PATIENCE = 1.0  # seconds before a bar appears
 
 
 def watched() -> bool:
     """Whether a person is there to see a bar."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    return sys.stderr.isatty() or kernel_shell() is not None
 
 
 @contextmanager
@@ -24,6 +26,10 @@ def bar(title: str, total: int | None, show: bool | None) -> Iterator[Callable[[
     """
     if not (watched() if show is None else show):
         yield lambda done, note: None
+        return
+    if kernel_shell() is not None:
+        with notebook_bar(title, total, PATIENCE) as update:
+            yield update
         return
     from rich.console import Console
     from rich.progress import (

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventspace._base.errors import UserError
+from eventspace._base.html import in_html
 from eventspace._base.printable import shown
 from eventspace._base.progress import bar
 from eventspace.data import scale as units
@@ -299,6 +300,17 @@ class Observations:
         if not self.missing:
             return ""
         return ", the others no" + f" (weight {self.missing:g})" * (self.missing != 1)
+
+    def _repr_html_(self) -> str:
+        share = self.n_observed / max(self.n_users * self.n_items, 1)
+        of_user, of_item = (
+            np.median(entries.sizes) if len(entries.sizes) else 0.0
+            for entries in (self.by_user, self.by_item)
+        )
+        return in_html(
+            f"{self!r}\n  {share:.1%} of all pairs, a median of {of_user:,.0f} for a user and "
+            f"{of_item:,.0f} for an item"
+        )
 
     def _aligned(self, scale: ScaleOption, known: Known, missing: float) -> Observations:
         scale, missing = self.scale if scale == "auto" else scale, missing or self.missing

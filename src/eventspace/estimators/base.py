@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Callable
 from dataclasses import fields
@@ -13,10 +12,13 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
+from eventspace._base.html import in_html
 from eventspace._base.types import Codes, Floats
 from eventspace.data.observations import Observations
+from eventspace.data.pairs import is_positional
 from eventspace.fitted import FittedModel, load
 from eventspace.fitted.prediction import Predictor
 
@@ -126,6 +128,23 @@ class Estimator(Holder):
     summary = answered(FittedModel.summary)
     save = answered(FittedModel.save)
 
+    def transform(self, X: Any) -> Any:
+        """The PMF of each user of a table, taken as new: rows x events.
+
+        The items must be the model's own. The rows are in the order of the table's (of first
+        appearance in a long one). After ``set_output(transform="pandas")`` the users are the index.
+        Nothing is kept: to add users to the model, use :meth:`update`.
+        """
+        fitted = self._asked()
+        if is_positional(X) or _get_output_config("transform", self)["dense"] != "pandas":
+            return fitted.transform(X)
+        import pandas as pd
+
+        table = fitted.aligned(X)
+        users = pd.Index(table.user_ids.values, name="user")
+        own = isinstance(X, pd.DataFrame) and X.index.equals(users)
+        return pd.DataFrame(fitted.transform(table), index=X.index if own else users)
+
     def update(self, X: Any = None, *, forget: Any = None) -> Self:
         """Take in the ratings of a table, and let the pairs in ``forget`` go, without a new fit.
 
@@ -160,5 +179,5 @@ class Estimator(Holder):
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         shown: dict[str, str] = super()._repr_mimebundle_(**options)
         if "text/html" in shown and hasattr(self, "fitted_"):
-            shown["text/html"] += f"<pre>{html.escape(self.summary())}</pre>"
+            shown["text/html"] += in_html(self.summary())
         return shown

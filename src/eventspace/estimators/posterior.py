@@ -107,6 +107,7 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     _learnt_with = SamplingSettings
 
     diagnostics = answered(FittedPosterior.diagnostics)
+    to_arviz = answered(FittedPosterior.to_arviz)
 
     def fit(
         self, X: Any, y: Any = None, *, user_attributes: Any = None, item_attributes: Any = None

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from eventspace._base.codes import WORD, unpack
 from eventspace._base.errors import UserError
+from eventspace._base.html import in_html
 from eventspace._base.progress import bar
 from eventspace._base.randomness import streams
 from eventspace._base.types import Codes, Floats, Positions
@@ -271,6 +272,9 @@ class FittedModel(RuleTeller):
 
     def __repr__(self) -> str:
         return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        return in_html(repr(self))
 
     def report(
         self,

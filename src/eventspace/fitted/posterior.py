@@ -119,6 +119,18 @@ class FittedPosterior(FittedAverage):
         }
         return data_frame(columns, self.observations.library)
 
+    def to_arviz(self) -> Any:
+        """What the chains drew, for ArviZ: a DataTree, or InferenceData before its version 1.
+
+        Its group ``posterior`` has what does not depend on how events are numbered: the ``cost`` of
+        each draw, and each draw's ``prediction`` of some observed entries. In ``constant_data`` are
+        posterior means: the ``noise`` of users, ``concentration``, ``user_spread`` and
+        ``item_spread``. It needs the extra ``arviz``.
+        """
+        from eventspace.fitted.inference_data import inference_data
+
+        return inference_data(self.record)
+
     def summary(self) -> Summary:
         """What was drawn, how well it fits, and whether the chains agree, in a few lines."""
         return summary_of_posterior(self.record)

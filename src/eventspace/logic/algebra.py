@@ -13,6 +13,7 @@ import numpy as np
 from eventspace._base.checks import check_whole
 from eventspace._base.codes import inside, sizes, unpack
 from eventspace._base.errors import UserError, UserTypeError
+from eventspace._base.html import in_html, strip
 from eventspace._base.printable import printable
 from eventspace._base.types import Codes, Floats
 from eventspace.data.frames import DataFrame, data_frame
@@ -23,6 +24,7 @@ PRECEDENCE = {"|": 1, "^": 2, "&": 3, "-": 4, "~": 5}  # as in Python: the highe
 _NAME = 6
 _SIMPLE = re.compile(r"\w+(?:[-.']\w+)*")  # a name that needs no quotes
 _SHOWN = 60  # characters of an expression in a repr
+STRIP = 64  # events that are still seen side by side
 
 
 class Expression(NamedTuple):
@@ -209,6 +211,13 @@ class Event:
             f"Event({self.expression.beginning()}: {events} of {self.space.n_events} events, "
             f"{self.probability():.1%} of the population)"
         )
+
+    def _repr_html_(self) -> str:
+        within = unpack(self.code[None, :], self.space.n_events)[0]
+        shown = in_html(repr(self))
+        if len(within) > STRIP:
+            return shown
+        return shown + strip(self.space.mass.tolist(), within.tolist())
 
     def __reduce__(self) -> tuple[Any, ...]:  # pickle stumbles over deep expressions, not long ones
         return Event, (self.space, self.code, self.expression._replace(pieces=(str(self),)))

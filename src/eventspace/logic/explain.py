@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.codes import inside, masses, unpack
+from eventspace._base.html import in_html
 from eventspace._base.printable import printable
 from eventspace._base.types import Floats, Positions
 from eventspace.data.frames import DataFrame, data_frame
@@ -201,6 +202,9 @@ class Explanation:
         return printable("\n".join(lines), own="\n")
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return in_html(str(self))
 
     def _line_of_average(self) -> list[str]:
         if self.average is None:

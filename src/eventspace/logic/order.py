@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.checks import check_whole
-from eventspace._base.codes import inside, masses
+from eventspace._base.codes import inside, masses, unpack
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace._base.types import Codes, Floats, Positions
 from eventspace.data.frames import DataFrame, data_frame
+from eventspace.logic.context import write_context
 from eventspace.logic.inclusion import Classes, covers, influence
 from eventspace.logic.space import Space
 
@@ -115,6 +117,23 @@ class Order:
         """
         at = self._place(item)
         return self._related(at, inside(self._classes.codes, self._sets[at]))
+
+    def context(self, path: str | os.PathLike[str] | None = None) -> DataFrame:
+        """The formal context: items as objects, events as attributes, True where one comes true.
+
+        A bool DataFrame with a column for each event and the items in pandas' index, elsewhere in
+        the column ``item``. Item j implies item i if j's attributes are among i's. With a ``path``
+        it is also written there in Burmeister's format (.cxt), which tools of formal concept
+        analysis read.
+        """
+        bits = unpack(self._sets, self.space.n_events)
+        events = [f"event{d}" for d in range(self.space.n_events)]
+        ids = self.space.observations.item_ids.values[self.items]
+        if path is not None:
+            write_context(path, ids.tolist(), events, bits)
+        table = self._frame(item=ids, **dict(zip(events, bits.T, strict=True)))
+        pandas = self.space.observations.library == "pandas"
+        return table.set_index("item") if pandas else table
 
     def __repr__(self) -> str:
         return f"Order({len(self.items)} items in {len(self._classes)} classes)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eventspace._base.errors import MissingError
+from eventspace._base.extras import extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,12 +19,8 @@ def axes_of(ax: Axes | None, **figure: Any) -> Axes:
     """The axes given, or those of a new figure."""
     if ax is not None:
         return ax
-    try:
+    with extra("plot", "Pictures are drawn by", "matplotlib"):
         from matplotlib import pyplot as plt
-    except ModuleNotFoundError:
-        raise MissingError(
-            "Pictures are drawn by matplotlib: pip install 'eventspace[plot]'."
-        ) from None
     return plt.figure(layout="constrained", **figure).add_subplot()
 
 

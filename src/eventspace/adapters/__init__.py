@@ -1,0 +1,1 @@
+"""Other libraries' interfaces, an extra each: every estimator as a model of theirs."""

@@ -1,0 +1,48 @@
+"""What the adapters share: an estimator learns what the host gives it, and answers the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from eventspace._base.types import Floats
+from eventspace.data.observations import Observations
+from eventspace.estimators.base import Holder
+from eventspace.estimators.model import KolmogorovModel
+from eventspace.fitted.prediction import Predictor
+
+
+def learnt(
+    estimator: Holder | None, table: tuple[Any, Any, Any], scale: Any, seed: int | None = None
+) -> Any:
+    """A copy of the estimator, or a KolmogorovModel, fitted to (users, items, values).
+
+    The host's ``seed`` is for an estimator that has none of its own.
+    """
+    model = KolmogorovModel() if estimator is None else clone(estimator)
+    if seed is not None and model.get_params().get("random_state", seed) is None:
+        model.set_params(random_state=seed)
+    return model.fit(Observations.of(table, scale=scale))
+
+
+def values_of(fitted: Predictor, users: Any, items: Any) -> Floats:
+    """The predicted values of pairs; the population stands in for what is unknown."""
+    return fitted.predict((users, items), unit="original", unknown="population")
+
+
+def pmf_of(fitted: Predictor, user: Any) -> Floats:
+    """The PMF of a user; the population's if the user is unknown."""
+    at = int(fitted.observations.user_ids.positions([user])[0])
+    return np.asarray(fitted.pmf_mean if at < 0 else fitted.pmf[at])
+
+
+def appeal_of(fitted: Predictor, user: Any, pmf: Floats) -> Floats:
+    """What ``recommend`` ranks all items by, for a user with this PMF.
+
+    A user that the model does not know meets what the population meets.
+    """
+    p = fitted.inverse_transform(pmf)
+    told = fitted.appeal(fitted.observations.user_ids.positions([user]), p, meets=True, like=None)
+    return np.asarray(next(iter(told.values()), p)[0], dtype=np.float64)
