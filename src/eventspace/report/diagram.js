@@ -4,18 +4,30 @@ const MARGIN = 76; // for the words beside the rows
 const LEGIBLE = 0.78; // no smaller than this at first
 const pen = document.createElement("canvas").getContext("2d");
 
-/** As much of a text as a box has room for. */
-function fits(text) {
+/** As many parts of a text from its beginning, or to its end, as a box has room for in a line. */
+function fitting(parts, glue, fromEnd) {
+  const line = (n) => (fromEnd ? `…${parts.slice(parts.length - n).join(glue)}` : parts.slice(0, n).join(glue));
+  let n = parts.length;
+  while (n && pen.measureText(line(n)).width > BOX_WIDE - 14) n -= 1;
+  return [n, line(n)];
+}
+
+/** A text in two lines. A long one is cut in the middle: its end tells parts of a series apart. */
+function twoLines(text) {
   pen.font = `600 12.5px ${getComputedStyle(document.body).fontFamily}`;
-  const room = BOX_WIDE - 14;
-  if (pen.measureText(text).width <= room) return text;
-  const letters = [...text];
-  while (letters.length && pen.measureText(`${letters.join("")}…`).width > room) letters.pop();
-  return `${letters.join("")}…`;
+  const fit = (part, fromEnd = false) => {
+    const [n, line] = fitting(part.split(" "), " ", fromEnd);
+    return n ? line : fitting([...part], "", fromEnd)[1]; // not even a word
+  };
+  const first = fit(text);
+  const rest = text.slice(first.length).trimStart();
+  return rest ? [first, fit(rest) === rest ? rest : fit(rest, true)] : [first];
 }
 
 function boxOf(c, item, { x, y }, handlers) {
   const [who, size, p] = [space.names[item], sizeOf(c), space.probability[c]];
+  const lines = twoLines(who);
+  const top = lines.length > 1 ? 17 : 24;
   const equal = size > 1 ? plural(size - 1, "equivalent") : "";
   return svg(
     "g",
@@ -27,8 +39,8 @@ function boxOf(c, item, { x, y }, handlers) {
     },
     svg("title", null, who),
     svg("rect", { width: BOX_WIDE, height: BOX_HIGH, rx: 8 }),
-    svg("text", { x: BOX_WIDE / 2, y: 17, class: "who" }, fits(who.slice(0, 60))),
-    svg("text", { x: BOX_WIDE / 2, y: 32, class: "what" },
+    lines.map((text, k) => svg("text", { x: BOX_WIDE / 2, y: top + 15 * k, class: "who" }, text)),
+    svg("text", { x: BOX_WIDE / 2, y: top + 15 * lines.length, class: "what" },
       `${percent(p, 0)}${equal && ` · + ${integer(size - 1)} equivalent`}`),
   );
 }
