@@ -4,7 +4,7 @@
 function pmfsCard(one, other) {
   const order = one.pmf.map((_, d) => d).sort((a, b) =>
     Math.abs(one.pmf[b] - other.pmf[b]) - Math.abs(one.pmf[a] - other.pmf[a]) || a - b);
-  const most = Math.max(...one.pmf, ...other.pmf);
+  const most = Math.max(...one.pmf, ...other.pmf, ...space.mass);
   const half = (pmf, d) => h("td", { class: "side" },
     h("span", { class: "number" }, percent(pmf[d])), bar(pmf[d] / most, space.mass[d] / most));
   const row = (d) => h("tr", null, h("th", { scope: "row" }, eventLink(d)), half(one.pmf, d), half(other.pmf, d),
@@ -86,7 +86,7 @@ function compareView(main, first, second) {
     label, find: findUsers, names: data.users.name, hint: (u) => plural(data.users.ratings[u], "rating"),
     chosen: (u) => (location.hash = `#/compare/${pair.with(k, u).join("/")}`),
   });
-  const results = h("div");
+  const results = h("div", { class: "results" });
   function draw() {
     const found = comparison(one, other);
     results.replaceChildren(compareFacts(found), pmfsCard(one, other),

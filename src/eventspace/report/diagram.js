@@ -4,24 +4,21 @@ const MARGIN = 76; // for the words beside the rows
 const LEGIBLE = 0.78; // no smaller than this at first
 const pen = document.createElement("canvas").getContext("2d");
 
-/** As many parts of a text from its beginning, or to its end, as a box has room for in a line. */
-function fitting(parts, glue, fromEnd) {
-  const line = (n) => (fromEnd ? `…${parts.slice(parts.length - n).join(glue)}` : parts.slice(0, n).join(glue));
-  let n = parts.length;
-  while (n && pen.measureText(line(n)).width > BOX_WIDE - 14) n -= 1;
-  return [n, line(n)];
-}
-
 /** A text in two lines. A long one is cut in the middle: its end tells parts of a series apart. */
 function twoLines(text) {
   pen.font = `600 12.5px ${getComputedStyle(document.body).fontFamily}`;
-  const fit = (part, fromEnd = false) => {
-    const [n, line] = fitting(part.split(" "), " ", fromEnd);
-    return n ? line : fitting([...part], "", fromEnd)[1]; // not even a word
-  };
-  const first = fit(text);
-  const rest = text.slice(first.length).trimStart();
-  return rest ? [first, fit(rest) === rest ? rest : fit(rest, true)] : [first];
+  const fits = (part) => pen.measureText(part).width <= BOX_WIDE - 14;
+  if (fits(text)) return [text];
+  const letters = [...text];
+  let end = letters.length;
+  while (end > 1 && !fits(letters.slice(0, end).join(""))) end -= 1;
+  const blank = letters.lastIndexOf(" ", end);
+  const first = letters.slice(0, blank > 0 ? blank : end); // whole words, if there are any
+  const rest = letters.slice(first.length).join("").trimStart();
+  if (fits(rest)) return [first.join(""), rest];
+  let start = 1;
+  while (start < letters.length && !fits(`…${letters.slice(start).join("")}`)) start += 1;
+  return [first.join(""), `…${letters.slice(start).join("").replace(/^\S{0,3}\s+/, "")}`];
 }
 
 function boxOf(c, item, { x, y }, handlers) {

@@ -126,6 +126,9 @@ function personTables({ ratings: own, has }, p, unrated, asked) {
   return [best, seen];
 }
 
+/** The items with ratings enough that a person has not rated. */
+const unratedBy = ({ ratings }) => everyItem.filter((i) => space.ratings[i] >= state.least && !ratings.has(i));
+
 /** What is said of a person: the distribution, predictions, and why each is what it is. */
 function personParts(person) {
   const { pmf, ratings: own } = person;
@@ -141,7 +144,7 @@ function personParts(person) {
       type: "button", class: "small", "aria-controls": panel.id, "aria-label": `Why ${space.names[i]}?`,
       onclick: () => show(i),
     }, "Why?");
-  const unrated = () => everyItem.filter((i) => space.ratings[i] >= state.least && !own.has(i));
+  const unrated = () => unratedBy(person);
   const [best, seen] = personTables(person, p, unrated, asked);
   const change = later(() => best.show(unrated()));
   const finder = combobox({

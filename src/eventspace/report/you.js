@@ -1,6 +1,7 @@
 // You: rate a few items, and see your own distribution, what to try next, and why.
 
-const OFFERED = 8; // items at a time
+const OFFERED = 8; // items to rate at a time
+const BEST = 5; // items named at once; the table has all
 const yours = { ratings: new Map(), shown: everyItem.slice(0, OFFERED), next: OFFERED };
 
 /** Who reads the page, as a person. */
@@ -88,29 +89,38 @@ function ratingCard(changed) {
     list);
 }
 
-/** What the ratings come to, in a line. */
-function yourSentence({ pmf, count }) {
-  if (!count) return "No ratings yet: below is what holds of the population.";
+/** What the ratings come to, in a few lines. */
+function yourCard(person) {
+  const { pmf, count } = person;
   const top = pmf.indexOf(Math.max(...pmf));
-  return `${plural(count, "rating")}. Your heaviest event is event ${top}, with ${percent(pmf[top])} of your mass; ` +
-    `in the population it has ${percent(space.mass[top])}.`;
+  const p = chancesUnder(pmf);
+  const best = unratedBy(person).sort((a, b) => p(b) - p(a) || space.ratings[b] - space.ratings[a]).slice(0, BEST);
+  const entry = (i) => h("li", null, h("span", { class: "figure" }, percent(p(i))), " ", itemLink(i));
+  return [
+    h("h3", null, count ? "What you would like next" : "What most would like"),
+    h("p", { class: "quiet" }, count
+      ? `From ${plural(count, "rating")}. Your heaviest event, ${top}, has ${percent(pmf[top])} of your mass; ` +
+        `in the population ${percent(space.mass[top])}.`
+      : "Without ratings, this is the population's."),
+    h("ol", { class: "plain" }, best.map(entry)),
+  ];
 }
 
 function youView(main) {
-  const [sentence, chart, results] = [h("p", { class: "lead", role: "status" }), h("div"), h("div")];
+  const [card, chart, results] = [h("section", { class: "card", role: "status" }), h("div"), h("div")];
   function draw() {
     const person = you();
     const [pmf, ...parts] = personParts(person);
-    sentence.textContent = yourSentence(person);
+    card.replaceChildren(...yourCard(person));
     chart.replaceChildren(pmf);
     results.replaceChildren(...parts);
   }
   const links = [["ask", "Ask about you"], ...(data.users.name.length ? [["compare/you", "Compare with a user"]] : [])];
   main.append(
     heading("You"),
-    h("p", { class: "lead" }, "Rate a few items, and the page solves for your distribution over the events: the " +
-      "optimum that Python's transform finds. It is forgotten when the page is closed, and sent nowhere."),
-    h("div", { class: "columns" }, ratingCard(draw), chart), sentence, results,
+    h("p", { class: "lead" }, "Rate a few items, and the page solves for your distribution over the events, as " +
+      "Python's transform does. Your ratings go nowhere, and are forgotten when you close the page."),
+    h("div", { class: "columns" }, h("div", null, ratingCard(draw), card), chart), results,
     h("p", { class: "actions" }, links.map(([at, text]) => h("a", { class: "button", href: `#/${at}` }, text))),
   );
   draw();
