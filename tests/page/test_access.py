@@ -95,7 +95,12 @@ def test_text_is_legible_in_light_and_dark(browser, written, scheme) -> None:
             "rules": ["th button", "td", "td a", ".field label", "#theme", "svg .axis", "svg text"],
             "lattice": [".panel .quiet", ".button", ".rank", *boxes],
             "fit": ["svg .key", "svg text"],
-            "you": ["[aria-pressed=true]", "[aria-pressed=false]", ".card ol .figure", ".pmf .words"],
+            "you": [
+                "[aria-pressed=true]",
+                "[aria-pressed=false]",
+                ".card ol .figure",
+                ".pmf .words",
+            ],
             "compare/3/4": [".pair th", ".pair .number", "td .under"],
             "ask": [".symbol", ".mistake", "mark"],
         }.items():

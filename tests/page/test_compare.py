@@ -63,7 +63,9 @@ def texts_of(page: Any, caption: str) -> np.ndarray:
 
 def test_ratings_of_both_are_shown_and_compared(visit, films) -> None:
     page = visit.go("compare/0/1")
-    one, other = (films[films["user"] == name].set_index("item")["rating"] for name in people(page, 0, 1))
+    one, other = (
+        films[films["user"] == name].set_index("item")["rating"] for name in people(page, 0, 1)
+    )
     both = (one - other).dropna().abs()
     assert fact(page, "items both have rated") == str(len(both))
     shown = float(fact(page, "mean difference of these ratings"))
@@ -88,7 +90,9 @@ def test_others_are_chosen_and_you_are_one_of_them(visit, model) -> None:
     page.locator(".rating li").first.locator("button").last.click()
     page.get_by_role("link", name="Compare with a user").click()
     page.wait_for_selector("h2:has-text('You and User')")
-    pmf = model.transform(table_of([{id_: 5.0 for id_ in model.item_ids_ if budget.name_of(id_) == item}]))
+    pmf = model.transform(
+        table_of([{id_: 5.0 for id_ in model.item_ids_ if budget.name_of(id_) == item}])
+    )
     assert f"{pmf.max():.1%}" in page.locator(".pair").inner_text()
     page.get_by_role("combobox", name="Another second user").fill("user 41")
     page.keyboard.press("Enter")

@@ -213,7 +213,9 @@ def test_a_user_is_explained_as_the_model_does(visit, model) -> None:
     for user, item in ((3, "Film 05"), (17, "Film 20"), (41, HOSTILE[0])):
         why = model.explain(who[user], item)
         at = number_of(page, item)
-        found = page.evaluate("([u, i]) => eventspace.explain(eventspace.personOf(u), i)", [user, at])
+        found = page.evaluate(
+            "([u, i]) => eventspace.explain(eventspace.personOf(u), i)", [user, at]
+        )
         assert found["probability"] == pytest.approx(why.probability, abs=1e-6)
         assert found["population"] == pytest.approx(why.population, abs=1e-6)
         events = why.events
@@ -295,8 +297,8 @@ def test_the_fit_is_shown_in_numbers_too(visit, model) -> None:
 def test_small_models_have_pages(browser, tmp_path, shape, n_events) -> None:
     table = np.arange(shape[0] * shape[1]).reshape(shape) % 2
     model = KolmogorovDescent(n_events, random_state=0, n_jobs=1, n_init=1).fit(table)
-    views = ("events", "event/0", "lattice", "lattice/0", "rules", "item/0", "user/0", "fit")
-    views += ("you", "ask", "compare", "compare/you")
+    views = ["events", "event/0", "lattice", "lattice/0", "rules", "item/0", "user/0", "fit"]
+    views += ["you", "ask", "compare", "compare/you"]
     with Visit(browser, model.report(tmp_path / "small.html")) as visit:
         for view in views:
             assert visit.go(view).locator("main h2").inner_text()

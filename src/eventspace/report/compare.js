@@ -5,7 +5,7 @@ function pmfsCard(one, other) {
   const order = one.pmf.map((_, d) => d).sort((a, b) =>
     Math.abs(one.pmf[b] - other.pmf[b]) - Math.abs(one.pmf[a] - other.pmf[a]) || a - b);
   const most = Math.max(...one.pmf, ...other.pmf, ...space.mass);
-  const half = (pmf, d) => h("td", { class: "side" },
+  const half = (pmf, d) => h("td", null,
     h("span", { class: "number" }, percent(pmf[d])), bar(pmf[d] / most, space.mass[d] / most));
   const row = (d) => h("tr", null, h("th", { scope: "row" }, eventLink(d)), half(one.pmf, d), half(other.pmf, d),
     h("td", { class: "minor" }, eventLabel(d)));
@@ -44,7 +44,7 @@ function comparedTables(one, other, { p, q, known, agreement }) {
   const item = { label: "item", text: true, value: (i) => space.names[i], cell: itemLink };
   const ratings = { label: "ratings", title: "of the item", value: (i) => space.ratings[i] };
   const chance = ({ title, ratings: own }, of) => ({
-    label: title, class: "number narrow", value: of, title: "the chance; below it, the rating",
+    label: title, class: "number narrow person", value: of, title: "the chance; below it, the rating",
     cell: (i) =>
       [percent(of(i)), own.has(i) ? h("span", { class: "quiet under" }, `rated ${short(own.get(i))}`) : null],
   });
@@ -58,7 +58,7 @@ function comparedTables(one, other, { p, q, known, agreement }) {
   return [
     table("Where they differ most", "apart", "the first less the second, in points of a hundred", apartBy,
       (i) => signed(p(i) - q(i)), known),
-    table("Where they agree most", "against all", "how far the nearer of both is from the population, if both are on " +
+    table("Where they agree most", "from all", "how far the nearer of both is from the population, if both are on " +
       "one side of it, in points of a hundred", agreement, (i) => signed(side(i) * agreement(i)),
       known.filter((i) => agreement(i) > 0)),
   ];
@@ -95,8 +95,8 @@ function compareView(main, first, second) {
   const change = later(draw);
   main.append(
     heading(name(one.title), " and ", name(other.title)),
-    h("p", { class: "lead" }, "Two people side by side. An item counts if it has enough ratings to be believed: you " +
-      "choose how many."),
+    h("p", { class: "lead" }, "Two people side by side: the events that they have in mind, and the items that tell " +
+      "them apart or that both take alike, of those with ratings enough."),
     h("div", { class: "controls" }, picker("Another first user", 0), picker("Another second user", 1),
       labelled("Ratings of an item, at least", number(state.least, 1, (n) => ((state.least = n), change())))),
     results,

@@ -34,7 +34,7 @@ function alike(text, most) {
   const wanted = pairsOf(plain(text));
   const likeness = (i) => {
     const own = pairsOf(plain(space.names[i]));
-    return (2 * own.intersection(wanted).size) / (own.size + wanted.size || 1);
+    return (2 * [...own].filter((pair) => wanted.has(pair)).length) / (own.size + wanted.size || 1);
   };
   const found = everyItem.slice(0, SEARCHED).map((i) => [i, likeness(i)]).filter(([, share]) => share >= LIKE);
   const near = found.sort((a, b) => b[1] - a[1]).slice(0, most).map(([i]) => i);

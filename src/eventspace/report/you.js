@@ -57,7 +57,6 @@ function ratingCard(changed) {
     list.replaceChildren(...yours.shown.map((item) => h("li", null, itemLink(item), rows.get(item).element)));
   }
   const show = (items) => ((yours.shown = items), draw());
-  const kept = () => yours.shown.filter((i) => yours.ratings.has(i));
   const finder = combobox({
     label: "Find an item to rate", find: findItems, names: space.names,
     hint: (i) => plural(space.ratings[i], "rating"),
@@ -67,12 +66,10 @@ function ratingCard(changed) {
     },
   });
   const others = () => {
-    const own = new Set(kept());
-    const fresh = [];
-    for (let i = yours.next; i < space.nItems && fresh.length < OFFERED; i += 1, yours.next = i)
-      if (!own.has(i)) fresh.push(i);
-    if (yours.next >= space.nItems) yours.next = 0;
-    show([...own, ...fresh]);
+    const kept = yours.shown.filter((i) => yours.ratings.has(i));
+    const fresh = everyItem.slice(yours.next).filter((i) => !kept.includes(i)).slice(0, OFFERED);
+    yours.next = fresh.length < OFFERED ? 0 : (fresh.at(-1) + 1) % space.nItems;
+    show([...kept, ...fresh]);
     announce(`${plural(fresh.length, "other item")} to rate`);
   };
   const again = () => {
