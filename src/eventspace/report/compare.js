@@ -95,8 +95,8 @@ function compareView(main, first, second) {
   const change = later(draw);
   main.append(
     heading(name(one.title), " and ", name(other.title)),
-    h("p", { class: "lead" }, "Two people side by side: the events that they have in mind, and the items that tell " +
-      "them apart or that both take alike, of those with ratings enough."),
+    h("p", { class: "lead" }, "Two people side by side. Below their distributions are the items where they differ " +
+      "most, and where they agree most. You choose how many ratings an item needs to be listed."),
     h("div", { class: "controls" }, picker("Another first user", 0), picker("Another second user", 1),
       labelled("Ratings of an item, at least", number(state.least, 1, (n) => ((state.least = n), change())))),
     results,
