@@ -23,6 +23,7 @@ from eventspace.datasets import movielens_small
 DOCS = Path(__file__).parent
 IMAGES, OTHERS = DOCS / "images" / "page", DOCS.parent / "build" / "page"
 WIDE = {"viewport": {"width": 1200, "height": 800}}
+QUESTION = '"Fargo (1996)" & ~("Independence Day (a.k.a. ID4) (1996)" | "Twister (1996)")'
 PHONE = {"viewport": {"width": 390, "height": 760}, "has_touch": True, "is_mobile": True}
 
 
@@ -78,16 +79,31 @@ def take_all(page: Page, address: str, kind: str) -> None:
         "item": f"item/{film}",
         "user": f"user/{user}",
         "why": f"user/{user}",
+        "you": "you",
+        "ask": "ask",
+        "compare": f"compare/you/{user}",
         "fit": "fit",
     }.items():
         page.goto(f"{address}#/{view}")
         page.wait_for_selector("main h2")
         if name == "lattice":
             page.locator(".box:not(.chosen)").nth(9).click()
+        if name == "you":
+            for item, value in enumerate((3, 10, 10, 8, 2, 0, 5)):  # in half stars
+                if value:
+                    page.locator(".rating li").nth(item).locator("button").nth(value - 1).click()
+        if name == "ask":
+            page.get_by_label("Expression").fill(QUESTION)
+            page.wait_for_timeout(300)
         page.evaluate("document.activeElement.blur(), scrollTo(0, 0)")
-        if name in ("found", "why"):
-            why = "aside" if "phone" in kind else "main .split"
-            place = page.locator(why if name == "why" else "main .scatter")
+        phone = "phone" in kind
+        places = {
+            "found": "main .scatter",
+            "why": "aside" if phone else "main .split",
+            **({"rules": "main .rules", "you": "main .rating"} if phone else {}),
+        }
+        if name in places:
+            place = page.locator(places[name])
             place.evaluate("e => scrollTo(0, e.getBoundingClientRect().top - 70)")
         page.mouse.move(0, 0)
         page.wait_for_timeout(400)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovDescent, Observations
+from eventspace import KolmogorovDescent, KolmogorovModel, Observations
 from tests.planted import chances, long
 
 # what a page must show as it is: markup, quotes, scripts that run from right to left, emoji
@@ -58,6 +58,13 @@ def held_out(halves: list[pd.DataFrame]) -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def model(films: pd.DataFrame) -> KolmogorovDescent:
     return KolmogorovDescent(5, pmf_penalty=1.0, random_state=0, n_jobs=1).fit(films)
+
+
+@pytest.fixture(scope="session")
+def default_model(films: pd.DataFrame) -> KolmogorovModel:
+    """A model of the default kind, from a short posterior."""
+    short: dict[str, Any] = {"n_chains": 2, "n_warmup": 5, "n_draws": 8}
+    return KolmogorovModel(6, **short, random_state=0, n_jobs=1).fit(films)
 
 
 @pytest.fixture(scope="session")

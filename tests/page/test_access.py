@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
@@ -95,10 +95,23 @@ def test_text_is_legible_in_light_and_dark(browser, written, scheme) -> None:
             "rules": ["th button", "td", "td a", ".field label", "#theme", "svg .axis", "svg text"],
             "lattice": [".panel .quiet", ".button", ".rank", *boxes],
             "fit": ["svg .key", "svg text"],
+            "you": [
+                "[aria-pressed=true]",
+                "[aria-pressed=false]",
+                ".card ol .figure",
+                ".pmf .words",
+            ],
+            "compare/3/4": [".pair th", ".pair .number", "td .under"],
+            "ask": [".symbol", ".mistake", "mark"],
         }.items():
             visit.go(view)
             if view == "lattice":
                 page.locator(".box").nth(7).click()  # neither the largest nor the smallest
+            if view == "you":
+                page.locator(".value").nth(2).click()
+            if view == "ask":
+                page.get_by_label("Expression").fill("Film 03 & & Film 04")
+                page.wait_for_selector("mark")
             for text in texts:
                 assert contrast(*colours(page, text)) >= 4.5, (view, text)
 
@@ -126,7 +139,7 @@ def test_on_a_phone_nothing_sticks_out(browser, written, view) -> None:
               .map((e) => e.outerHTML.slice(0, 80))"""
         )
         assert beyond == []
-        assert page.locator("nav a").count() == 6
+        assert page.locator("nav a").count() == 8
 
 
 @pytest.mark.parametrize("view", ["rules", "items", "users", "user/5"])
@@ -144,11 +157,32 @@ def test_on_a_phone_every_column_can_be_reached(browser, tested, view) -> None:
         assert place["x"] + place["width"] <= 390
 
 
-def test_on_a_phone_a_rule_is_seen_without_scrolling(browser, tested) -> None:
-    with Visit(browser, tested, **PHONE) as visit:
-        row = visit.go("rules").locator("main tbody tr").first
-        place = row.locator(".interval").bounding_box()
-        assert place["x"] + place["width"] <= 390 - 14  # the margin
+@pytest.mark.parametrize("width", [360, 390])
+def test_on_a_phone_a_rule_is_read_without_scrolling_sideways(browser, tested, width) -> None:
+    settings = PHONE | {"viewport": {"width": width, "height": 800}}
+    with Visit(browser, tested, **settings) as visit:
+        for view in ("rules", "item/3"):
+            page = visit.go(view)
+            table = page.locator("main table.rules")
+            assert table.evaluate("e => e.parentElement.scrollWidth <= e.parentElement.clientWidth")
+            row = table.locator("tbody tr").first
+            places = [cell.bounding_box() for cell in row.locator("td").all()]
+            assert all(p["x"] >= 14 and p["x"] + p["width"] <= width - 14 for p in places)
+            overlaps = [
+                (a, b)
+                for a, b in combinations(places, 2)
+                if a["x"] < b["x"] + b["width"] - 1
+                and b["x"] < a["x"] + a["width"] - 1
+                and a["y"] < b["y"] + b["height"] - 1
+                and b["y"] < a["y"] + a["height"] - 1
+            ]
+            assert overlaps == []
+            said = row.locator("td.number").evaluate_all(
+                "cells => cells.map((e) => getComputedStyle(e, '::before').content)"
+            )
+            heads = table.locator("thead th.number button").all_text_contents()
+            assert [text.strip('"') for text in said] == heads
+            assert row.get_by_role("cell").count() == table.get_by_role("columnheader").count()
 
 
 def test_columns_are_called_by_their_names(visit_tested) -> None:

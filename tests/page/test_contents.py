@@ -227,6 +227,13 @@ def test_a_title_cannot_leave_its_place(written, model) -> None:
     assert not re.search(r"""(?:src|href)=["'](?:https?:)?//|@import|url\(""", text)
 
 
+def test_very_long_names_keep_their_ends() -> None:
+    one, other = ("x" * 300 + f" part {k}" for k in (1, 2))
+    assert budget.name_of(one) != budget.name_of(other)
+    assert len(budget.name_of(one)) == budget.NAME
+    assert budget.name_of("x" * budget.NAME) == "x" * budget.NAME
+
+
 def test_half_a_character_is_shown_as_a_question_mark() -> None:
     assert b"half ?" in page({"title": "half \ud83d"})
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from eventspace import KolmogorovDescent
@@ -109,3 +110,38 @@ def test_one_finger_scrolls_the_page_and_two_move_the_diagram(browser, written) 
         after = shape.get_attribute("transform")
         assert after.partition("scale")[2] != before.partition("scale")[2]
         assert page.evaluate("scrollY") == 0
+
+
+SERIES = [
+    "Lord of the Rings: The Fellowship of the Ring, The (2001)",
+    "Lord of the Rings: The Two Towers, The (2002)",
+    "Lord of the Rings: The Return of the King, The (2003)",
+    "Harry Potter and the Half-Blood Prince, Extended Edition I",
+    "Harry Potter and the Half-Blood Prince, Extended Edition II",
+    "Seven Samurai (1954)",
+    "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz 1",
+    "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz 2",
+]
+
+
+@pytest.mark.parametrize("settings", [{}, PHONE])
+def test_parts_of_a_series_are_told_apart(browser, tmp_path, settings) -> None:
+    """A title that does not fit is cut in the middle, and nothing is wider than its box."""
+    sets = np.eye(len(SERIES)) > 0
+    pmf = np.full((2, len(SERIES)), 1 / len(SERIES))
+    model = KolmogorovDescent.from_parts(pmf, sets, pd.DataFrame(pmf @ sets.T, columns=SERIES))
+    with Visit(browser, model.report(tmp_path / "series.html"), **settings) as visit:
+        boxes = visit.go("lattice").locator(".box").all()
+        shown = {}
+        for box in boxes:
+            title = box.locator("title").evaluate("e => e.textContent")
+            lines = box.locator(".who")
+            begin, _, end = "".join(lines.all_text_contents()).partition("…")
+            shown[title] = begin, end
+            squeezed = title.replace(" ", "")
+            assert squeezed.startswith(begin.replace(" ", ""))
+            assert squeezed.endswith(end.replace(" ", ""))
+            room = box.locator("rect").bounding_box()["width"]
+            assert all(line.bounding_box()["width"] < room for line in lines.all())
+        assert len(set(shown.values())) == len(SERIES) == len(boxes)
+        assert shown["Seven Samurai (1954)"] == ("Seven Samurai (1954)", "")

@@ -22,6 +22,9 @@ VIEWS = [
     "item/3",
     "users",
     "user/5",
+    "you",
+    "ask",
+    "compare/5/2",
     "fit",
 ]
 RATED = re.compile(r"\(rated (.*)\)")
@@ -210,9 +213,11 @@ def test_a_user_is_explained_as_the_model_does(visit, model) -> None:
     for user, item in ((3, "Film 05"), (17, "Film 20"), (41, HOSTILE[0])):
         why = model.explain(who[user], item)
         at = number_of(page, item)
-        found = page.evaluate("([u, i]) => eventspace.explain(u, i)", [user, at])
-        assert found["probability"] == pytest.approx(why.probability, abs=1e-4)
-        assert found["population"] == pytest.approx(why.population, abs=1e-4)
+        found = page.evaluate(
+            "([u, i]) => eventspace.explain(eventspace.personOf(u), i)", [user, at]
+        )
+        assert found["probability"] == pytest.approx(why.probability, abs=1e-6)
+        assert found["population"] == pytest.approx(why.population, abs=1e-6)
         events = why.events
         true = events[events["comes_true"]]
         assert sorted(d for d, _ in found["comesTrue"]) == sorted(true["event"])
@@ -292,7 +297,8 @@ def test_the_fit_is_shown_in_numbers_too(visit, model) -> None:
 def test_small_models_have_pages(browser, tmp_path, shape, n_events) -> None:
     table = np.arange(shape[0] * shape[1]).reshape(shape) % 2
     model = KolmogorovDescent(n_events, random_state=0, n_jobs=1, n_init=1).fit(table)
-    views = ("events", "event/0", "lattice", "lattice/0", "rules", "item/0", "user/0", "fit")
+    views = ["events", "event/0", "lattice", "lattice/0", "rules", "item/0", "user/0", "fit"]
+    views += ["you", "ask", "compare", "compare/you"]
     with Visit(browser, model.report(tmp_path / "small.html")) as visit:
         for view in views:
             assert visit.go(view).locator("main h2").inner_text()
@@ -332,6 +338,8 @@ def test_a_page_without_a_title_is_headed_with_its_file(browser, model, tmp_path
         ("user/5", "Ratings of an item, at least", "main .split tbody"),
         ("items", "Name contains", "main tbody"),
         ("users", "Name contains", "main tbody"),
+        ("ask", "Expression", "main [role=status]"),
+        ("compare/3/4", "Ratings of an item, at least", "main > .results"),
         ("rules", "Users who like both, at least", "main tbody"),
     ],
 )

@@ -289,7 +289,8 @@ class FittedModel(RuleTeller):
         """Write one self-contained page that shows the model, and give its path.
 
         Events, the lattice of items, rules, every item, users with their predictions and the
-        reasons, and the fit. It opens from disk in any browser and loads nothing.
+        reasons, and the fit. It takes ratings, answers Boolean expressions and compares two users.
+        It opens from disk in any browser and loads nothing.
 
         Parameters
         ----------

@@ -15,7 +15,9 @@ from typing import Any
 SCRIPTS = (
     "dom.js",
     "space.js",
+    "newcomer.js",
     "search.js",
+    "expressions.js",
     "table.js",
     "charts.js",
     "layers.js",
@@ -26,6 +28,9 @@ SCRIPTS = (
     "rules.js",
     "items.js",
     "users.js",
+    "you.js",
+    "ask.js",
+    "compare.js",
     "fit.js",
     "main.js",
 )

@@ -40,6 +40,6 @@ def chosen_users(space: Space) -> Positions:
 
 
 def name_of(id_: object) -> str:
-    """An id as text, cut if it is very long."""
-    text = str(id_)
-    return text if len(text) <= NAME else text[: NAME - 1] + "…"
+    """An id as text; a very long one is cut in the middle, for its end may tell it apart."""
+    text, half = str(id_), NAME // 2
+    return text if len(text) <= NAME else f"{text[:half]}…{text[1 - half :]}"

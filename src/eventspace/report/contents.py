@@ -23,10 +23,11 @@ from eventspace.logic.space import Space, known_positions
 from eventspace.report import budget
 from eventspace.report.budget import name_of
 from eventspace.report.fit import fit_of
+from eventspace.report.newcomer import newcomer_of
 from eventspace.rules import telling
 
 DIGITS = 5  # of a number, where nobody computes with it
-PMF_UNIT = 100_000  # PMFs are whole numbers of this part of one
+PMF_UNIT = 10**8  # PMFs are whole numbers of this part of one: sums of 64 are good to 1e-6
 
 
 def contents(
@@ -56,6 +57,7 @@ def contents(
         "items": _items(space, items),
         "rules": _rules(model, held_out, items, place, restarts),
         "users": _users(space, people, place),
+        "newcomer": newcomer_of(model),
         "fit": fit_of(model, held_out),
     }
 
@@ -114,7 +116,7 @@ def _events(space: Space, named: EventLabels, tags: Any, place: Positions) -> di
         return [k for k in found if k >= 0]
 
     return {
-        "mass": rounded(space.mass),
+        "mass": space.mass.tolist(),
         "items": space.sizes.tolist(),
         "label": [name_of(label) for label in named.labels],
         "likes": [numbers(by_item.likes(d, n)) for d in range(space.n_events)],
@@ -125,11 +127,13 @@ def _events(space: Space, named: EventLabels, tags: Any, place: Positions) -> di
 
 def _items(space: Space, items: Positions) -> dict[str, Any]:
     classes = Classes(space.sets[items])
+    beyond = space.codes[items] & ~space.occurring
     return {
         "name": [name_of(space.observations.item_ids[i]) for i in items],
         "ratings": space.ratings[items].tolist(),
         "class": classes.of_item.tolist(),
         "codes": hexadecimal(classes.codes),
+        "beyond": hexadecimal(beyond) if beyond.any() else [],  # in events that never occurred
     }
 
 

@@ -4,18 +4,27 @@ const MARGIN = 76; // for the words beside the rows
 const LEGIBLE = 0.78; // no smaller than this at first
 const pen = document.createElement("canvas").getContext("2d");
 
-/** As much of a text as a box has room for. */
-function fits(text) {
+/** A text in two lines. A long one is cut in the middle: its end tells parts of a series apart. */
+function twoLines(text) {
   pen.font = `600 12.5px ${getComputedStyle(document.body).fontFamily}`;
-  const room = BOX_WIDE - 14;
-  if (pen.measureText(text).width <= room) return text;
+  const fits = (part) => pen.measureText(part).width <= BOX_WIDE - 14;
+  if (fits(text)) return [text];
   const letters = [...text];
-  while (letters.length && pen.measureText(`${letters.join("")}…`).width > room) letters.pop();
-  return `${letters.join("")}…`;
+  let end = letters.length;
+  while (end > 1 && !fits(letters.slice(0, end).join(""))) end -= 1;
+  const blank = letters.lastIndexOf(" ", end);
+  const first = letters.slice(0, blank > 0 ? blank : end); // whole words, if there are any
+  const rest = letters.slice(first.length).join("").trimStart();
+  if (fits(rest)) return [first.join(""), rest];
+  let start = 1;
+  while (start < letters.length && !fits(`…${letters.slice(start).join("")}`)) start += 1;
+  return [first.join(""), `…${letters.slice(start).join("").replace(/^\S{0,3}\s+/, "")}`];
 }
 
 function boxOf(c, item, { x, y }, handlers) {
   const [who, size, p] = [space.names[item], sizeOf(c), space.probability[c]];
+  const lines = twoLines(who);
+  const top = lines.length > 1 ? 17 : 24;
   const equal = size > 1 ? plural(size - 1, "equivalent") : "";
   return svg(
     "g",
@@ -27,8 +36,8 @@ function boxOf(c, item, { x, y }, handlers) {
     },
     svg("title", null, who),
     svg("rect", { width: BOX_WIDE, height: BOX_HIGH, rx: 8 }),
-    svg("text", { x: BOX_WIDE / 2, y: 17, class: "who" }, fits(who.slice(0, 60))),
-    svg("text", { x: BOX_WIDE / 2, y: 32, class: "what" },
+    lines.map((text, k) => svg("text", { x: BOX_WIDE / 2, y: top + 15 * k, class: "who" }, text)),
+    svg("text", { x: BOX_WIDE / 2, y: top + 15 * lines.length, class: "what" },
       `${percent(p, 0)}${equal && ` · + ${integer(size - 1)} equivalent`}`),
   );
 }

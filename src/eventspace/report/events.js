@@ -6,9 +6,7 @@ const userLink = (u) => link("user", u, data.users.name[u]);
 const eventLink = (d) =>
   h("a", { href: `#/event/${d}`, class: "event", title: data.events.label[d] }, `Event ${d}`);
 
-/** An event's label, cut to one line. */
-const eventLabel = (d) =>
-  h("span", { class: "quiet clip", dir: "auto", title: data.events.label[d] }, data.events.label[d]);
+const eventLabel = (d) => h("span", { class: "quiet words", dir: "auto" }, data.events.label[d]);
 
 function tellingList(title, items, most) {
   if (!items.length) return null;
@@ -53,7 +51,7 @@ function tellingCard(likes, dislikes) {
 
 function eventView(main, d) {
   const has = (i) => hasEvent(space.classOf[i], d);
-  const items = Array.from({ length: space.nItems }, (_, i) => i).filter(has);
+  const items = everyItem.filter(has);
   const users = data.users.name.map((_, u) => u);
   const mass = (u) => data.users.pmf[u][d] / PMF_UNIT;
   const table = dataTable({

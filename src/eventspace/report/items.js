@@ -1,11 +1,10 @@
 // An item: its events, what it implies, what implies it; and the list of all items.
 
 function itemsView(main) {
-  const all = Array.from({ length: space.nItems }, (_, i) => i);
   const size = (i) => eventsOf(space.classOf[i]).length;
   const equal = (i) => sizeOf(space.classOf[i]) - 1;
   const table = dataTable({
-    caption: "Items, the best known first", rows: all, by: 1, empty: "No item has this in its name.",
+    caption: "Items, the best known first", rows: everyItem, by: 1, empty: "No item has this in its name.",
     columns: [
       { label: "item", text: true, value: (i) => space.names[i], cell: itemLink },
       { label: "ratings", value: (i) => space.ratings[i] },
@@ -18,7 +17,7 @@ function itemsView(main) {
     ],
   });
   const narrow = h("input", { type: "search" });
-  const find = () => table.show(narrow.value.trim() ? findItems(narrow.value, Infinity) : all);
+  const find = () => table.show(narrow.value.trim() ? findItems(narrow.value, Infinity) : everyItem);
   narrow.addEventListener("input", later(find));
   main.append(
     heading("Items"),
@@ -31,11 +30,11 @@ function itemsView(main) {
   return "Items";
 }
 
-/** The events as a strip: filled where the item comes true, as wide as their mass. */
-function strip(c, pmf = space.mass) {
+/** The events as a strip: filled where something comes true, as wide as their mass. */
+function strip(within, pmf = space.mass) {
   const piece = (m, d) =>
     h("span", {
-      class: hasEvent(c, d) ? "in" : "out", style: { "flex-grow": Math.max(m, 0.004) },
+      class: within(d) ? "in" : "out", style: { "flex-grow": Math.max(m, 0.004) },
       title: `event ${d}, ${percent(m)}: ${data.events.label[d]}`,
     });
   return h("div", { class: "strip", "aria-hidden": "true" }, pmf.map(piece));
@@ -84,7 +83,8 @@ function eventsCard(c) {
   const entry = (d) =>
     h("li", null, eventLink(d), h("span", { class: "figure" }, percent(space.mass[d])), eventLabel(d));
   return h("section", { class: "card" },
-    h("h3", null, `Comes true in ${plural(events.length, "event")} of ${space.nEvents}`), strip(c),
+    h("h3", null, `Comes true in ${plural(events.length, "event")} of ${space.nEvents}`),
+    strip((d) => hasEvent(c, d)),
     events.length
       ? h("ul", { class: "plain events two" }, events.map(entry))
       : h("p", { class: "quiet" }, "No event that occurs."));
@@ -112,7 +112,7 @@ function itemView(main, item) {
     eventsCard(c),
     rules.length
       ? dataTable({
-        caption: "Rules of the table with this item", rows: rules, columns, by, page: 10,
+        caption: "Rules of the table with this item", look: "rules", rows: rules, columns, by, page: 10,
       }).element
       : "",
   );

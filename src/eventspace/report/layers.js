@@ -1,7 +1,7 @@
 // Where the boxes of a Hasse diagram stand, and how its edges go around them (Sugiyama's layers).
 // Nodes are classes, 0 and up, and bends, below 0: narrow places in the rows that an edge passes.
 
-const [BOX_WIDE, BOX_HIGH, GAP, RISE] = [158, 40, 16, 46];
+const [BOX_WIDE, BOX_HIGH, GAP, RISE] = [176, 54, 16, 46];
 const LANE = 10; // the room of a bend
 const STRAIGHT = 8; // how much more a bend is worth than a box: long edges are straight
 const SWEEPS = 60; // after half of them the order of a row stays

@@ -1,16 +1,25 @@
 // The page as a whole: which view is shown, by the part of the address after #; light or dark.
 
-const VIEWS = { events: "Events", lattice: "Lattice", rules: "Rules", items: "Items", users: "Users", fit: "Fit" };
-const BELONGS = { event: "events", item: "items", user: "users" };
+const VIEWS = {
+  events: "Events", lattice: "Lattice", rules: "Rules", items: "Items", users: "Users", you: "You", ask: "Ask",
+  fit: "Fit",
+};
+const BELONGS = { event: "events", item: "items", user: "users", compare: "users" };
 const content = document.getElementById("content");
 
-/** What an address asks for: a view, and perhaps the number of an event, item or user. */
+/** What an address asks for: a view, and perhaps the number of an event, item or user, or of two users. */
 function route() {
-  const [, view = "events", text] = location.hash.split("/");
+  const [, view = "events", text, second] = location.hash.split("/");
   const at = text === undefined ? undefined : Number(text);
   const known = (n) => Number.isInteger(at) && at >= 0 && at < n;
+  const nUsers = data.users.name.length;
+  const someone = (part) => (part === "you" || (/^\d+$/.test(part) && Number(part) < nUsers) ? part : undefined);
   const shows = new Map(Object.entries({
     events: eventsView, rules: rulesView, items: itemsView, users: usersView, fit: fitView,
+    you: youView, ask: askView,
+    ...(nUsers > (text === "you" ? 0 : 1) && {
+      compare: (main) => compareView(main, someone(text), someone(second)),
+    }),
     lattice: (main) => latticeView(main, known(space.nItems) ? at : undefined),
     ...(known(space.nEvents) && { event: (main) => eventView(main, at) }),
     ...(known(space.nItems) && { item: (main) => itemView(main, at) }),
@@ -91,5 +100,7 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
   document.querySelector("#search input").focus();
 });
-window.eventspace = { data, space, hasse, classesWith, related, explain, headOf };
+window.eventspace = {
+  data, space, hasse, classesWith, related, explain, headOf, personOf, newPmf, chancesUnder, setOf, probabilityIn,
+};
 show(false);

@@ -224,7 +224,7 @@ function rulesView(main) {
   const filter = { text: "", kind: "", both: 0, holds: false };
   const passes = ruleFilter();
   const table = dataTable({
-    caption: "Rules from one item to another", columns: ruleColumns(), rows: all,
+    caption: "Rules from one item to another", look: "rules", columns: ruleColumns(), rows: all,
     empty: "No rule passes the filters." +
       (tested ? " q tests all rules of this page together: of a shorter list more would pass." : ""),
   });

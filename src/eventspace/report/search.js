@@ -24,6 +24,22 @@ function index(names) {
 const findItems = index(data.items.name);
 const findUsers = index(data.users.name);
 const SUGGESTED = 10;
+const LIKE = 0.5; // the least share of common pairs of letters of a name that may be meant
+const SEARCHED = 10_000; // names among which a misspelt one is looked for
+
+const pairsOf = (text) => new Set([...text].slice(1).map((letter, k) => text[k] + letter));
+
+/** Of the items best known, those whose names have most pairs of letters in common with a text; or contain it. */
+function alike(text, most) {
+  const wanted = pairsOf(plain(text));
+  const likeness = (i) => {
+    const own = pairsOf(plain(space.names[i]));
+    return (2 * [...own].filter((pair) => wanted.has(pair)).length) / (own.size + wanted.size || 1);
+  };
+  const found = everyItem.slice(0, SEARCHED).map((i) => [i, likeness(i)]).filter(([, share]) => share >= LIKE);
+  const near = found.sort((a, b) => b[1] - a[1]).slice(0, most).map(([i]) => i);
+  return near.length ? near : findItems(text, most);
+}
 
 /** A field that suggests names (ARIA's combobox with a list); a choice calls chosen(number). */
 function combobox({ label, find, names, hint, chosen, shortcut }) {

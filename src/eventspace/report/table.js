@@ -5,21 +5,22 @@ const PAGE = 25;
 const COLLATED = 20_000; // more names than this are sorted by their letters' codes: a second less
 
 /**
+ * look: a class of the table; one of "rules" is stacked where the screen is narrow.
  * columns: { label, unseen?, value(row)?, cell(row)?, title?, text?, class? }; value is what is sorted by,
  * an unseen label is only heard.
  * Gives { element, show(rows) }; sorted by the column numbered `by`, downwards if `down`. Without `by` the rows are
  * in the order given, which comes back when a column is pressed a third time.
  */
-function dataTable({ caption, columns, rows, by = -1, down = true, page = PAGE, empty = "Nothing to show." }) {
+function dataTable({ caption, look, columns, rows, by = -1, down = true, page = PAGE, empty = "Nothing to show." }) {
   const asGiven = by < 0;
   let [shown, sorted, start] = [rows, rows, 0];
-  const body = h("tbody");
+  const body = h("tbody", { role: "rowgroup" });
   const range = h("span", { class: "quiet" });
   const turners = ["First", "Previous", "Next", "Last"].map((text) => h("button", { type: "button" }, text));
   const heads = columns.map((column, k) =>
     h(
       "th",
-      { scope: "col", class: column.class ?? (column.text ? "" : "number") },
+      { scope: "col", role: "columnheader", class: column.class ?? (column.text ? "" : "number") },
       column.value
         ? h("button", { type: "button", title: column.title, onclick: () => sortBy(k) }, column.label)
         : h("span", { class: column.unseen && "unseen" }, column.label),
@@ -64,11 +65,11 @@ function dataTable({ caption, columns, rows, by = -1, down = true, page = PAGE, 
       ...Array.from(sorted.slice(start, start + page), (row) =>
         h(
           "tr",
-          null,
+          { role: "row" },
           columns.map((column) =>
             h(
               "td",
-              { class: column.class ?? (column.text ? "" : "number") },
+              { role: "cell", class: column.class ?? (column.text ? "" : "number"), "data-label": column.label },
               column.cell ? column.cell(row) : short(column.value(row)),
             ),
           ),
@@ -94,7 +95,9 @@ function dataTable({ caption, columns, rows, by = -1, down = true, page = PAGE, 
     h(
       "div",
       { class: "scroll", role: "region", "aria-labelledby": captionId, tabindex: "0" },
-      h("table", null, h("caption", { id: captionId }, caption), h("thead", null, h("tr", null, heads)), body),
+      h("table", { role: "table", class: look }, // roles, for they are lost where a table is stacked
+        h("caption", { id: captionId }, caption),
+        h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads)), body),
     ),
     h("div", { class: "pager" }, range, turners),
   );

@@ -27,13 +27,14 @@ function usersView(main) {
   main.append(
     h("p", { class: "lead" },
       "A user is a distribution over the events. Open one for predictions and their reasons."),
-    h("div", { class: "controls" }, labelled("Name contains", narrow)), table.element,
+    h("div", { class: "controls" }, labelled("Name contains", narrow),
+      all.length > 1 ? h("a", { class: "button", href: "#/compare" }, "Compare two users") : null),
+    table.element,
   );
   return "Users";
 }
 
-function pmfChart(user) {
-  const pmf = pmfOf(user);
+function pmfChart({ pmf, called }) {
   const most = Math.max(...pmf, ...space.mass);
   const order = pmf.map((_, d) => d).sort((a, b) => pmf[b] - pmf[a]);
   const head = (text) => h("th", { scope: "col", class: text === "label" ? "minor" : null }, text);
@@ -43,7 +44,7 @@ function pmfChart(user) {
       h("span", { class: "unseen" }, percent(space.mass[d]))),
     h("td", { class: "half minor" }, eventLabel(d)));
   return h("section", { class: "card" }, h("h3", null, "Distribution over the events"),
-    h("p", { class: "quiet" }, "Bars: the user's mass. Ticks: the population's."),
+    h("p", { class: "quiet" }, `Bars: ${called === "you" ? "your" : "the user's"} mass. Ticks: the population's.`),
     h("table", { class: "pmf" },
       h("caption", { class: "unseen" }, "Mass of each event, for the user and in the population"),
       h("thead", { class: "unseen" },
@@ -73,8 +74,8 @@ function eventReasons(title, events) {
   ];
 }
 
-/** The rules of a side; those that the user's own rating contradicts are on none. */
-function ruleReasons(side, all) {
+/** The rules of a side; those that the person's own rating contradicts are on none. */
+function ruleReasons(side, all, { has }) {
   const rules = all.filter(({ speaks }) => speaks === side);
   if (!rules.length) return [];
   const words = [
@@ -85,28 +86,28 @@ function ruleReasons(side, all) {
     h("li", null, itemLink(other), ` ${words[kind](probability)} `,
       h("span", { class: "quiet" }, `(rated ${short(given)})`));
   return [
-    h("h4", null, `${side === "for" ? "For" : "Against"} it, from what the user has rated`),
+    h("h4", null, `${side === "for" ? "For" : "Against"} it, from what ${has} rated`),
     h("ul", { class: "plain" }, rules.slice(0, REASONS).map(entry), andMore(rules.length - REASONS)),
   ];
 }
 
-function whyPanel(user, item) {
-  const why = explain(user, item);
+function whyPanel(person, item) {
+  const why = explain(person, item);
   const own = why.own === undefined ? "" : `; rated ${short(why.own)}`;
   return [
     h("h3", { tabindex: "-1" }, "Why ", itemLink(item), "?"),
     h("p", null, h("strong", null, value(why.probability)), `; in the population ${percent(why.population)}.`),
-    strip(space.classOf[item], pmfOf(user)),
+    strip((d) => comesTrue(item, d), person.pmf),
     ...eventReasons("It comes true in", why.comesTrue), ...eventReasons("It does not come true in", why.doesNot),
-    ...ruleReasons("for", why.rules), ...ruleReasons("against", why.rules),
+    ...ruleReasons("for", why.rules, person), ...ruleReasons("against", why.rules, person),
     h("p", { class: "quiet" },
-      `Evidence: ${plural(data.users.ratings[user], "rating")} by the user, ` +
+      `Evidence: ${plural(person.count, "rating")} by ${person.called}, ` +
       `${integer(space.ratings[item])} of the item${own}.`),
   ];
 }
 
-/** Tables of what the user has not rated and has; p(item) is what is predicted, asked(item) a button. */
-function userTables(own, p, unrated, asked) {
+/** Tables of what a person has not rated and has; p(item) is what is predicted, asked(item) a button. */
+function personTables({ ratings: own, has }, p, unrated, asked) {
   const predicted = { label: "probability", value: p, cell: (i) => percent(p(i)) };
   const unit = { label: "value", title: "in the unit of the table", value: p, cell: (i) => inUnit(p(i)) };
   const units = ownUnit ? [unit] : [];
@@ -114,23 +115,27 @@ function userTables(own, p, unrated, asked) {
   const title = { label: "item", text: true, value: (i) => space.names[i], cell: itemLink };
   const reason = { label: "why", unseen: true, class: "kind", cell: asked };
   const best = dataTable({
-    caption: "Predictions for what the user has not rated", rows: unrated(), by: 1, page: 12,
+    caption: `Predictions for what ${has} not rated`, rows: unrated(), by: 1, page: 12,
     columns: [title, predicted, ...units, ratings, reason], empty: "No item has that many ratings.",
   });
   const rated = { label: "rated", value: (i) => own.get(i) };
   const seen = dataTable({
-    caption: "What the user has rated", rows: [...own.keys()], by: 1, page: 12,
+    caption: `What ${has} rated`, rows: [...own.keys()], by: 1, page: 12,
     columns: [title, rated, { ...predicted, label: "predicted" }, ...units, reason],
   });
   return [best, seen];
 }
 
-function userView(main, user) {
-  const [masses, own] = [massesUnder(pmfOf(user)), ratingsOf(user)];
-  const p = (i) => masses[space.classOf[i]];
+/** The items with ratings enough that a person has not rated. */
+const unratedBy = ({ ratings }) => everyItem.filter((i) => space.ratings[i] >= state.least && !ratings.has(i));
+
+/** What is said of a person: the distribution, predictions, and why each is what it is. */
+function personParts(person) {
+  const { pmf, ratings: own } = person;
+  const p = chancesUnder(pmf);
   const panel = h("aside", { class: "card panel", "aria-label": "Why this prediction", id: unique("why") });
   const show = (i) => {
-    panel.replaceChildren(...whyPanel(user, i));
+    panel.replaceChildren(...whyPanel(person, i));
     announce(`Why ${space.names[i]}: ${percent(p(i))}`);
     panel.querySelector("h3").focus();
   };
@@ -139,24 +144,34 @@ function userView(main, user) {
       type: "button", class: "small", "aria-controls": panel.id, "aria-label": `Why ${space.names[i]}?`,
       onclick: () => show(i),
     }, "Why?");
-  let least = state.least;
-  const everything = Array.from({ length: space.nItems }, (_, i) => i);
-  const unrated = () => everything.filter((i) => space.ratings[i] >= least && !own.has(i));
-  const [best, seen] = userTables(own, p, unrated, asked);
+  const unrated = () => unratedBy(person);
+  const [best, seen] = personTables(person, p, unrated, asked);
   const change = later(() => best.show(unrated()));
   const finder = combobox({
     label: "Ask about any item", find: findItems, names: space.names, hint: (i) => percent(p(i)), chosen: show,
   });
+  const first = best.sorted()[0] ?? [...own.keys()][0];
+  if (first !== undefined) panel.replaceChildren(...whyPanel(person, first));
+  return [
+    pmfChart(person),
+    h("div", { class: "controls" }, finder,
+      labelled("Ratings of an item, at least", number(state.least, 1, (n) => ((state.least = n), change())))),
+    h("div", { class: "split" }, h("div", null, best.element, own.size ? seen.element : ""), panel),
+  ];
+}
+
+function userView(main, user) {
+  const person = personOf(user);
+  const { size } = person.ratings;
   main.append(
     heading("User ", name(data.users.name[user])),
-    h("p", { class: "lead" }, `${plural(data.users.ratings[user], "rating")}.`,
-      own.size < data.users.ratings[user] ? ` ${integer(own.size)} of them are of items on this page.` : ""),
-    pmfChart(user),
-    h("div", { class: "controls" }, finder,
-      labelled("Ratings of an item, at least", number(least, 1, (n) => ((least = n), change())))),
-    h("div", { class: "split" }, h("div", null, best.element, own.size ? seen.element : ""), panel),
+    h("p", { class: "lead" }, `${plural(person.count, "rating")}.`,
+      size < person.count ? ` ${integer(size)} of them are of items on this page.` : ""),
+    data.users.name.length > 1
+      ? h("p", { class: "actions" },
+        h("a", { class: "button", href: `#/compare/${user}` }, "Compare with another user"))
+      : "",
+    ...personParts(person),
   );
-  const first = best.sorted()[0] ?? [...own.keys()][0];
-  if (first !== undefined) panel.replaceChildren(...whyPanel(user, first));
-  return `User ${data.users.name[user]}`;
+  return person.title;
 }
