@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovDescent
+from eventspace import KolmogorovDescent, KolmogorovModel, Observations
 from eventspace.pmf import Pairwise
 from eventspace.report import budget
 from tests.page.conftest import PHONE, Visit
@@ -78,6 +78,17 @@ def test_every_kind_of_descent_is_solved_alike(browser, films, tmp_path, setting
     model.fit(films)
     with Visit(browser, model.report(tmp_path / "page.html")) as visit:
         solved_alike(visit.page, model, raters(model, 6))
+
+
+@pytest.mark.parametrize("missing", ["no", 0.3])
+@pytest.mark.parametrize("kind", [KolmogorovModel, KolmogorovDescent])
+def test_where_what_is_missing_says_no(browser, films, tmp_path, kind, missing) -> None:
+    visits = Observations.of(films[films["rating"] >= 3][["user", "item"]], missing=missing)
+    model = kind(5, random_state=0, n_jobs=1).fit(visits)
+    people = [{item: 1.0 for item in own} for own in raters(model, 6)]
+    people[0] = {item: 0.0 for item in people[1]}
+    with Visit(browser, model.report(tmp_path / "page.html")) as visit:
+        solved_alike(visit.page, model, people)
 
 
 def test_mass_on_an_event_that_never_occurred(browser, tmp_path) -> None:

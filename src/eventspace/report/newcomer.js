@@ -2,7 +2,7 @@
 
 /** The quadratic x'Hx - 2r'x of ratings by item: of each its square, and what is expected of a user. */
 function quadraticOf(ratings) {
-  const { G, h: expected } = data.newcomer;
+  const { G, h: expected, more } = data.newcomer;
   const n = space.nEvents;
   const [H, r] = [Array.from({ length: n }, () => new Float64Array(n)), new Float64Array(n)];
   for (const [item, value] of ratings) {
@@ -10,7 +10,7 @@ function quadraticOf(ratings) {
     const events = space.mass.map((_, d) => d).filter((d) => comesTrue(item, d));
     for (const a of events) {
       r[a] += p;
-      for (const b of events) H[a][b] += 1;
+      for (const b of events) H[a][b] += more;
     }
   }
   for (let a = 0; a < n; a += 1) {

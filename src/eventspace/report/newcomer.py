@@ -16,13 +16,19 @@ def newcomer_of(model: Any) -> dict[str, Any]:
     """The quadratic of a user without ratings, x'Gx - 2h'x; where to start, and when to stop.
 
     All numbers are complete: the browser takes the steps that Python takes, from the same start.
+    ``more`` is what a rating counts more than a missing one, which may say no.
     """
     G, h = _expected(model)
+    missing = model.observations.missing
+    if missing:
+        psi = model.record.indicators.astype(np.float64)
+        G = G + missing * psi.T @ psi
     own = getattr(model.settings, "pmf_solver", None)
     solver = own if isinstance(own, Pairwise) else Pairwise()
     return {
         "G": G.tolist(),
         "h": h.tolist(),
+        "more": 1.0 - missing,
         "start": model.record.pmf_mean.tolist(),
         "tol": solver.tol,
         "steps": solver.max_steps,
