@@ -34,7 +34,7 @@ def rules_of(baskets: pd.DataFrame) -> pd.DataFrame:
     )
     wide = pd.crosstab(baskets["user"], baskets["item"]).astype(bool)
     pairs = patterns.apriori(wide, min_support=SUPPORT, max_len=2, use_colnames=True)
-    found = patterns.association_rules(pairs, metric="support", min_threshold=SUPPORT)
+    found: pd.DataFrame = patterns.association_rules(pairs, metric="support", min_threshold=SUPPORT)
     sides = ([min(items) for items in found[side]] for side in ("antecedents", "consequents"))
     return found.assign(**dict(zip(PAIR, sides, strict=True)))
 

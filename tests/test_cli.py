@@ -391,7 +391,7 @@ KEYS = {
     "q_value",
     "query": "probability",
     "explain": "user item probability value population readable user_ratings item_ratings events "
-    "rules",
+    "rules meeting",
     "info": "kind events samples users items observed weighted scale rmse rmse_original "
     "interrupted",
 }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from eventspace._base.errors import UserError
 from eventspace.cli import options
+
+if TYPE_CHECKING:
+    from eventspace.logic.explain import Meeting
 
 TOP = 20
 Sort = Literal["gain", "gain_low", "confidence", "lift", "support", "agreement_gain", "inclusion"]
@@ -130,8 +133,14 @@ def explain(
             "item_ratings": why.item_ratings,
             "events": outputs.records(why.events),
             "rules": outputs.records(why.rules),
+            "meeting": None if why.meeting is None else _told(why.meeting),
         }
     )
+
+
+def _told(meeting: Meeting) -> dict[str, Any]:
+    reasons = [{"other_item": other, "chance": p} for other, p in meeting.reasons]
+    return {"chance": meeting.chance, "population": meeting.population, "reasons": reasons}
 
 
 def query(
