@@ -30,6 +30,7 @@ USER, WELL_RATED = 13, 50
 N_RULES, EVIDENCE = 100, 20  # so many users must like both
 LISTED = ["if_item", "then_item", "confidence", "confidence_low", "confidence_high", "base",
           "held_out_like_if", "held_out_confidence", "held_out_base", "q_value"]  # fmt: skip
+RECOMMENDED = "the likeliest to be met and liked (`recommend`)"
 SEED = 0
 
 
@@ -127,6 +128,14 @@ def from_all_films(films: Films, p: Floats) -> float:
     return float(np.take_along_axis(hits, best, axis=1)[some].mean())
 
 
+def picked(films: Films, model: Any) -> Floats:
+    """One for the films that a model recommends to each user, users x items."""
+    best, seen = model.recommend(n=TOP, like=LIKE), films.observations
+    marks = np.zeros((seen.n_users, seen.n_items))
+    marks[seen.user_ids.positions(best["user"]), seen.item_ids.positions(best["item"])] = 1.0
+    return marks
+
+
 def measure() -> dict[str, Any]:
     """Fit, predict, recommend and explain."""
     films = Films()
@@ -159,6 +168,7 @@ def measure() -> dict[str, Any]:
         "from all films": {
             "the most rated films": from_all_films(films, np.broadcast_to(count, likely.shape)),
             "the likeliest to be liked": from_all_films(films, likely),
+            RECOMMENDED: from_all_films(films, picked(films, posterior)),
             "nearest items, by who rated what": from_all_films(films, rated @ similar(rated).T),
             "truncated SVD of who rated what": from_all_films(
                 films, svd.inverse_transform(svd.fit_transform(rated))
@@ -267,7 +277,8 @@ def verdict(figures: dict[str, Any]) -> str:
     posterior, few = "KolmogorovPosterior, 4 chains", f"its to_model({EVENTS})"
     peer = min((name for name in error if "scikit" in name), key=error.__getitem__)
     ranked = figures["from all films"]
-    likely, best = ranked["the likeliest to be liked"], max(ranked, key=ranked.__getitem__)
+    likely, ours = ranked["the likeliest to be liked"], ranked[RECOMMENDED]
+    best = max((name for name in ranked if name != RECOMMENDED), key=ranked.__getitem__)
     single = "KolmogorovDescent, validated"
     return (
         f"**Ratings are predicted well**: RMSE {error[posterior]:.3f} stars. Biases have "
@@ -275,9 +286,9 @@ def verdict(figures: dict[str, Any]) -> str:
         "tuned packages are in the [benchmarks](benchmarks.md#accuracy). "
         f"**Compressed into one readable model of {EVENTS} events, it has {error[few]:.3f}**. A "
         f"model fitted directly to the ratings has {error[single]:.3f}, no better than that peer. "
-        f"**To pick ten films out of all it is the wrong tool**: {likely:.0%} of its picks are "
-        f"held-out likes, against {ranked[best]:.0%} for {best}. What people watch is another "
-        "question than what they like."
+        f"**Of ten films that `recommend` picks out of all, {ours:.0%} are held-out likes**, against "
+        f"{ranked[best]:.0%} for {best}. By predicted stars alone it would be {likely:.0%}: what "
+        "people watch is another question than what they like."
     )
 
 
