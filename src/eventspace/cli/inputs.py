@@ -157,10 +157,10 @@ class Described(NamedTuple):
         return title if at < 0 or titles.positions([title])[0] >= 0 else titles[at]
 
     def items(self, path: Path | None, text: TextOptions) -> list[Any] | None:
-        """The items in a list, or in the first column of a table, as the model calls them."""
+        """The items in the first column of a table, as the model calls them."""
         if path is None:
             return None
-        wanted = read_table(source(path), (), text, (self.ids,), least=1).ids(0).to_pylist()
+        wanted = read_table(source(path), (), text, (self.ids,)).ids(0).to_pylist()
         return [self.item(str(id_)) for id_ in wanted if id_ is not None]
 
     def query(self, expression: str) -> Any:

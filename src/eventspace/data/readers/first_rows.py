@@ -103,11 +103,8 @@ def _fields(text: Text, row: bytes, line: int, delimiter: str) -> list[str] | No
         return None
 
 
-def recognised_sep(text: Text, least: int) -> str:
-    """What separates the fields of a text, if its first rows leave no doubt.
-
-    Nothing has to, where one column is enough.
-    """
+def recognised_sep(text: Text) -> str:
+    """What separates the fields of a text, if its first rows leave no doubt."""
     n = HEAD
     while True:
         data, final = text.head(n)
@@ -127,8 +124,7 @@ def recognised_sep(text: Text, least: int) -> str:
     if counts[best][0] == 1:
         if _aligned_numbers(data, final):
             return BLANK
-        if least > 1:
-            raise _no_sep(text)
+        raise _no_sep(text)
     if best not in even:  # else, some row has too few fields or too many, and will be refused
         return next((sep for sep in _CERTAIN if sep in even), best)
     if best == "\t" or even == [best]:

@@ -45,7 +45,6 @@ class Asked(NamedTuple):
 
     names: frozenset[Hashable] = frozenset()
     ids: tuple[Ids, ...] = ()
-    least: int = 2  # columns: one is a list
 
 
 class Header(NamedTuple):
@@ -71,12 +70,12 @@ def read_header(text: Text, options: TextOptions, asked: Asked) -> tuple[Text, H
     head = text.head(1)[0]
     if not head.size or head[0] in b"\r\n":
         raise _empty(text)
-    sep = options.sep or recognised_sep(text, asked.least)
+    sep = options.sep or recognised_sep(text)
     text, delimiter = in_one_byte(text, sep)
     found = first_rows(text, delimiter)
     if not any(field.strip() for field in found.fields):
         raise _empty(text)
-    if len(found.fields) < asked.least:
+    if len(found.fields) == 1:
         line = shown(found.fields[0])
         reason = f"{sep!r} separates nothing in the first line of {text.name!r}: {line}."
         raise UserError(reason, parameter="sep")

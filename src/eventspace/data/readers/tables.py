@@ -146,14 +146,13 @@ def read_table(
     names: Iterable[Hashable | None] = (),
     options: TextOptions | None = None,
     known: tuple[Ids, ...] = (),
-    least: int = 2,
 ) -> Table:
     """The table in a Parquet, CSV or TSV file, or in a stream of such bytes.
 
     ``names`` are columns that will be asked for as ids, beside those whose own names say so.
-    ``known`` are ids that the first columns may hold, ``least`` is how many columns there must be.
+    ``known`` are ids that the first columns may hold.
     """
-    asked = Asked(frozenset(name for name in names if name is not None), known, least)
+    asked = Asked(frozenset(name for name in names if name is not None), known)
     read = read_arrow(source, options, asked)
     table = read.table
     return Table(table.column_names, table, "pandas", read.spelt, read.decimal, read.lines)
