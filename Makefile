@@ -68,7 +68,7 @@ $(VENV)/bench: $(VENV)/installed
 
 bench: $(VENV)/bench
 	for name in start_up opening paper_split indicator_step fit order rules page command_line \
-	  accuracy accuracy_movielens accuracy_shapes accuracy_time \
+	  top_n jobs accuracy accuracy_movielens accuracy_shapes accuracy_time \
 	  held_out_users first_rules held_out_page; do \
 	  $(BIN)/python -m benchmarks.$$name || exit 1; done
 

@@ -81,7 +81,7 @@ def main() -> None:
         points.append(point(BEFORE, seen, *before(parts, seen), test))
         for times in TIMES:
             compression.CLEAR = default * times
-            begun = whole.grown(EVENTS)
+            *_, begun = whole.growing(EVENTS, *whole.begun(EVENTS))
             kept = replace(whole, before=begun[1])
             found = kept.proved(*kept.settled(*begun))
             bits = unpack(found.codes[:, None], EVENTS)

@@ -163,8 +163,22 @@ def test_explanations_say_why_one_would_meet_it(model, table) -> None:
     own = set(table.loc[table["user"] == "u3", "item"])
     for other, share in why.meeting.reasons:
         assert other in own
-        assert share > why.meeting.population
-    assert f"u3 meets it with a chance of {why.meeting.chance:.1%}" in str(why)
+        assert share > why.meeting.base
+    assert f"u3 meets it next with a chance of {why.meeting.chance:.1%}" in str(why)
+
+
+def test_who_meets_another_by_enumeration(model) -> None:
+    meetings = model.fitted_.record.meetings
+    base, of_others = meetings.together(2, np.array([0, 5]))
+    both = one = rate = 0.0
+    for pmf, bits in meetings.models():
+        mass = pmf.mean(axis=0) / meetings.codes.shape[1]
+        rate += mass @ bits[2]
+        both, one = both + mass @ (bits[2] & bits[5]), one + mass @ bits[5]
+    assert base == pytest.approx(rate, rel=1e-5)
+    assert of_others[1] == pytest.approx(both / one, rel=1e-5)
+    p = sum(pmf @ bits.T for pmf, bits in meetings.models()) / meetings.codes.shape[1]
+    assert_allclose(meetings.chances(np.arange(3)), p[:3] ** 2, rtol=1e-4)
 
 
 def test_baselines_rank_as_they_predict(table) -> None:

@@ -192,6 +192,9 @@ def _recommend(model: Any, number: int) -> None:
 
 
 def _rules(model: Any, number: int) -> None:
+    seen = model.observations
+    if seen.missing and not np.isin(seen.by_user.value, (0, 1)).all():
+        return  # which is refused: values between yes and no
     proved = bool(number % 2)
     found = model.rules(top=20, min_evidence=0, proved=proved, conditions=1 + (number % 8 == 0))
     for name in ("confidence", "confidence_low", "confidence_high", "base", "support"):

@@ -85,8 +85,8 @@ def test_every_kind_of_descent_is_solved_alike(browser, films, tmp_path, setting
 def test_where_what_is_missing_says_no(browser, films, tmp_path, kind, missing) -> None:
     visits = Observations.of(films[films["rating"] >= 3][["user", "item"]], missing=missing)
     model = kind(5, random_state=0, n_jobs=1).fit(visits)
-    people = [{item: 1.0 for item in own} for own in raters(model, 6)]
-    people[0] = {item: 0.0 for item in people[1]}
+    people = [dict.fromkeys(own, 1.0) for own in raters(model, 6)]
+    people[0] = dict.fromkeys(people[1], 0.0)
     with Visit(browser, model.report(tmp_path / "page.html")) as visit:
         solved_alike(visit.page, model, people)
 

@@ -157,11 +157,17 @@ class Described(NamedTuple):
         return title if at < 0 or titles.positions([title])[0] >= 0 else titles[at]
 
     def items(self, path: Path | None, text: TextOptions) -> list[Any] | None:
-        """The items in the first column of a table, as the model calls them."""
+        """The items in a file, one in each line, as the model calls them; a first name is none."""
         if path is None:
             return None
-        wanted = read_table(source(path), (), text, (self.ids,)).ids(0).to_pylist()
-        return [self.item(str(id_)) for id_ in wanted if id_ is not None]
+        file = source(path)
+        content = file.read_bytes() if isinstance(file, Path) else file.read()
+        try:
+            lines = content.decode(text.encoding or "utf-8-sig").splitlines()
+        except (UnicodeDecodeError, LookupError) as error:
+            raise UserError(f"{str(path)!r} is no text: {error}. Say --encoding.") from error
+        items = [line.strip() for line in lines if line.strip()]
+        return [self.item(line) for line in items[items[:1] == ["item"] :]]
 
     def query(self, expression: str) -> Any:
         """The event of an expression over titles and ids."""

@@ -86,11 +86,11 @@ def recommend(
     ] = None,
     top: options.Top = 10,
     candidates: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Only the items in its first column.")
+        Path | None, typer.Option(metavar="FILE", help="Only the items in it, one in each line.")
     ] = None,
     exclude: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Not the items in its first column."),
+        typer.Option(metavar="FILE", help="Not the items in it."),
     ] = None,
     min_evidence: Annotated[
         int, typer.Option(metavar="N", parser=options.whole(0), help="Ratings an item must have.")

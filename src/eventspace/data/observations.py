@@ -6,37 +6,25 @@ import os
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from eventspace._base.errors import UserError
 from eventspace._base.html import in_html
-from eventspace._base.printable import shown
-from eventspace._base.progress import bar
 from eventspace.data import scale as units
-from eventspace.data.entries import (
-    Entries,
-    are_sorted,
-    find_repeats,
-    group,
-    merge_repeats,
-    pointers,
-    transpose,
-)
+from eventspace.data.entries import Entries, transpose
 from eventspace.data.ids import Ids
 from eventspace.data.invariants import check_entries, check_ids
-from eventspace.data.missing import MissingOption, scale_of_yes, that_speak, weight_of_missing
+from eventspace.data.missing import MissingOption, that_speak, weight_of_missing
+from eventspace.data.ordering import Duplicates, ordered
 from eventspace.data.readers import raw_entries
-from eventspace.data.readers.cleaning import clean
 from eventspace.data.readers.raw_entries import Known, RawEntries
 from eventspace.data.readers.roles import assign, long_roles
 from eventspace.data.readers.tables import table_of
 from eventspace.data.readers.text_options import TextKeywords, TextOptions, for_files
 from eventspace.data.scale import ScaleOption
-
-Duplicates = Literal["error", "mean", "last"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,7 +127,7 @@ class Observations:
                 raw = raw_entries.from_wide(table, None, None, known)
             else:
                 raw = raw_entries.from_long(table, roles, known)
-            return _build(raw, scale, duplicates, weight)
+            return cls(*ordered(raw, scale, duplicates, weight))
 
     @classmethod
     def from_long(
@@ -177,7 +165,7 @@ class Observations:
         with _said_of(data):
             roles = assign(table, named, valued=not weight)
             raw = raw_entries.from_long(table, roles, Known.of(users, items))
-            return _build(raw, units.checked_option(scale), duplicates, weight)
+            return cls(*ordered(raw, units.checked_option(scale), duplicates, weight))
 
     @classmethod
     def from_wide(
@@ -213,7 +201,8 @@ class Observations:
                 raw = raw_entries.from_grid(data, weight, known)
             else:
                 raw = raw_entries.from_wide(table, user, weight, known)
-            return _build(raw, units.checked_option(scale), duplicates, weight_of_missing(missing))
+            chosen = units.checked_option(scale)
+            return cls(*ordered(raw, chosen, duplicates, weight_of_missing(missing)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """One order only, which is checked when it is read: the other follows from it."""
@@ -330,7 +319,7 @@ class Observations:
             self.by_user.weight if self.weighted else None,
             library=self.library,
         )
-        return _build(raw, scale, "error", missing)
+        return Observations(*ordered(raw, scale, "error", missing))
 
 
 @contextmanager
@@ -385,56 +374,3 @@ def to_tell_apart(X: Any) -> Observations:
             "clicks and baskets: --missing no.",
         )
     return observations
-
-
-def _build(
-    raw: RawEntries, option: ScaleOption, duplicates: Duplicates, missing: float = 0.0
-) -> Observations:
-    """Check the entries, scale the values and put the entries in both orders."""
-    if duplicates not in ("error", "mean", "last"):
-        raise UserError(f"duplicates={duplicates!r}; allowed are 'error', 'mean' and 'last'.")
-    if missing:
-        option = scale_of_yes(raw.values, option)
-    if not raw.valued:
-        duplicates = "last"
-    raw, scale = clean(raw, option)
-    user_ids, item_ids, library = raw.user_ids, raw.item_ids, raw.library
-    users, items = raw.users, raw.items
-    p = units.stored(raw.values, scale)
-    weight = np.empty(0, np.float32) if raw.weights is None else raw.weights
-    del raw  # here and below: what is let go is memory that the next step can have
-    with bar("order", 4, None) as update:
-        update(1, "")
-        if are_sorted(users, items):  # as the entries of any matrix are
-            by_user = Entries(pointers(users, len(user_ids)), items, p, weight)
-            del users
-        else:
-            by_item = group(items, users, p, weight, len(item_ids))
-            update(2, "")
-            del users, items, p, weight
-            by_user = transpose(by_item, len(user_ids))
-            del by_item
-        update(3, "")
-        by_user = _without_repeats(by_user, user_ids, item_ids, duplicates)
-        both = that_speak(by_user, transpose(by_user, len(item_ids)), missing)
-    return Observations(user_ids, item_ids, *both, scale, library, missing)
-
-
-def _without_repeats(
-    by_user: Entries, user_ids: Ids, item_ids: Ids, duplicates: Duplicates
-) -> Entries:
-    """The entries with each pair once; an error if that is not allowed."""
-    repeats = find_repeats(by_user)
-    if repeats.pairs and duplicates == "error":
-        user, item = user_ids[repeats.first[0]], item_ids[repeats.first[1]]
-        raise UserError(
-            f"User {shown(user)} has item {shown(item)} {repeats.times} times; {repeats.pairs} "
-            "pairs in all occur more than once.",
-            remedy='Observations.of(data, duplicates="mean"), or "last", accepts them.',
-            shell="--duplicates mean, or last, accepts them.",
-        )
-    if repeats.pairs:
-        by_user = merge_repeats(by_user, mean=duplicates == "mean")
-        if np.isinf(by_user.weight).any():
-            raise UserError("The weights of a repeated pair add up to infinity: scale them down.")
-    return by_user

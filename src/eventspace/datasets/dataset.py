@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -22,10 +23,12 @@ class Dataset:
     users: pd.DataFrame | None = None  # what is known of users, their ids in the index
     items: pd.DataFrame | None = None
     truth: dict[str, pd.DataFrame] = field(default_factory=dict)  # what a fit ought to find
+    missing: Literal["unknown", "no"] = "unknown"  # what a pair says that is not in the table
 
     def observations(self) -> Observations:
         """The table, ready to be learnt from."""
-        return Observations.from_long(self.table[["user", "item", "value"]], scale=self.scale)
+        table = self.table[["user", "item", "value"]]
+        return Observations.from_long(table, scale=self.scale, missing=self.missing)
 
     def __repr__(self) -> str:
         n_users, n_items = self.table["user"].nunique(), self.table["item"].nunique()

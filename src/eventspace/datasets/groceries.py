@@ -17,7 +17,8 @@ GROCERIES = Source(
 def groceries() -> Dataset:
     """A month of a grocery: 9,835 baskets of 169 kinds of goods; only what was bought is listed.
 
-    A user is a basket; every value is one. Items have their groups.
+    A user is a basket; every value is one, and what is missing was not bought. Items have their
+    groups.
     """
     bought = pd.read_csv(GROCERIES.path("transactions.csv"))
     items = pd.read_csv(GROCERIES.path("items.csv"), index_col=0)
@@ -36,4 +37,5 @@ def groceries() -> Dataset:
         "mining association rules, 2006.",
         "Comes with arules, GPL-3.",
         items=items.set_index("labels").rename_axis("item"),
+        missing="no",
     )

@@ -109,6 +109,8 @@ class FittedModel(RuleTeller):
         if not (meets and meetings):
             return {}
         seen = self.observations
+        if seen.missing:  # to meet is to say yes
+            return {"chance": meetings.chances(users)}
         law = ChanceOfLike.of(seen, self.record.spread, liked_from(seen, like))
         likes, met = law(p, users[:, None]), meetings.chances(users)
         return {"chance": met * likes, "meets": met, "likes": likes}
@@ -229,10 +231,11 @@ class FittedModel(RuleTeller):
             return None
         met = seen.by_user.index[seen.by_user.ptr[user] : seen.by_user.ptr[user + 1]]
         met = met[met != item]
-        chance, population, of_others = meetings.reasons(user, item, met)
+        chance, population = meetings.chances(np.array([user, -1]))[:, item].tolist()
+        base, of_others = meetings.together(item, met)
         first = np.argsort(-of_others, kind="stable")[:REASONS]
-        told = [(seen.item_ids[met[k]], float(of_others[k])) for k in first]
-        return Meeting(chance, population, tuple(one for one in told if one[1] > population))
+        told = [(seen.item_ids[met[k]], float(of_others[k])) for k in first if of_others[k] > base]
+        return Meeting(chance, population, base, tuple(told))
 
     # what it proves
 

@@ -133,8 +133,9 @@ class Predictor(ABC):
         """The n items that a user most probably meets and likes: a DataFrame, the best first.
 
         Ranked by the prediction alone, items would come first that hardly anybody meets. So a model
-        that has learnt who meets what ranks by P[meets and likes] = P[meets] P[likes]. Others rank
-        by the prediction. Ties go to the item with more ratings.
+        that has learnt who meets what ranks by P[meets next and likes], the product of P[meets
+        next] and P[likes]. Others rank by the prediction. Ties go to the item with more ratings.
+        Where what is missing says no, to meet is to say yes, and ``chance`` is that alone.
 
         Parameters
         ----------

@@ -4,7 +4,13 @@ Few of the items that somebody would like are ever met. So what is recommended i
 P[meets and likes]. The first of the two has a model of its own: the mean of Kolmogorov models of
 the table that says yes where anything is stored, and no, with less weight, elsewhere. For the
 sets of items, users of many entries weigh less. The models come from short descents. Each is poor,
-but their mean is not: their errors differ.
+but their mean M is not: their errors differ.
+
+M has learnt from pairs that are not met that they are not. Whether one of these is met next is
+another question. Where part of a table was held out, the chance was that of M squared: 2.0 is the
+slope of its logarithm on MovieLens 100K, 2.2 on 1M, 1.9 on latest-small, 1.5 on groceries.
+
+Where what is missing says no, to meet is to say yes: there the stored values count.
 """
 
 from __future__ import annotations
@@ -54,7 +60,7 @@ class Meetings(NamedTuple):
         return bool(self.pmf.shape[1])
 
     def chances(self, users: Positions) -> Float32s:
-        """P[meets] of all items for some users, -1 for the population: users x items."""
+        """P[meets next] of all items for some users, -1 for the population: users x items."""
         pmf = self.pmf[users]
         pmf[users < 0] = self.pmf.mean(axis=0)
         found = np.empty((len(users), len(self.codes)), np.float32)
@@ -62,18 +68,18 @@ class Meetings(NamedTuple):
             items = slice(start, start + BLOCK)
             bits = unpack(self.codes[items], pmf.shape[1]).astype(np.float32)
             found[:, items] = pmf @ bits.T
-        return np.clip(found, 0.0, 1.0, out=found)
+        return np.square(np.minimum(found, 1.0))
 
-    def reasons(self, user: int, item: int, met: Positions) -> tuple[float, float, Floats]:
-        """P[user meets item], that of the population, and its share of those who meet each of some.
+    def together(self, item: int, others: Positions) -> tuple[float, Floats]:
+        """Of all users how many meet an item; and how many of those who meet each of some others.
 
-        The last is P[meets both] / P[meets the other], in the population.
+        The latter is P[meets both] / P[meets the other], in the population.
         """
         mass = self.pmf.mean(axis=0, dtype=np.float64)
-        bits = unpack(self.codes[[item, *met]], len(mass)).astype(np.float64)
+        bits = unpack(self.codes[[item, *others]], len(mass)).astype(np.float64)
         both, one = bits[1:] @ (mass * bits[0]), bits[1:] @ mass
         of_others = np.divide(both, one, out=np.zeros_like(both), where=one > 0)
-        return float(self.pmf[user] @ bits[0]), float(mass @ bits[0]), of_others
+        return float(mass @ bits[0]), of_others
 
     def models(self) -> Iterator[tuple[Floats, Bits]]:
         """The PMFs and indicators of each."""
@@ -122,22 +128,24 @@ class Met:
         """In both orders; by item, with the weights of users."""
         of_user = np.float64(1) / np.sqrt(seen.by_user.sizes + FEW)
         of_user /= np.average(of_user, weights=seen.by_user.sizes)
-        by_user, by_item = that_speak(_yes(seen.by_user), _yes(seen.by_item), WEIGHT)
+        of_users, of_items = (_met(part, seen.missing) for part in (seen.by_user, seen.by_item))
+        by_user, by_item = that_speak(of_users, of_items, WEIGHT)
         weight = of_user[by_item.index].astype(np.float32)
         return cls(by_user, by_item._replace(weight=weight, missing=WEIGHT * of_user))
 
 
-def _yes(entries: Entries) -> Entries:
-    """The same entries, all of them a yes."""
-    return Entries(entries.ptr, entries.index, np.ones_like(entries.value), NO_WEIGHT)
+def _met(entries: Entries, missing: float) -> Entries:
+    """The same entries, all of them a yes, unless what is missing says no."""
+    value = entries.value if missing else np.ones_like(entries.value)
+    return Entries(entries.ptr, entries.index, value, NO_WEIGHT)
 
 
 def learn_meetings(
     observations: Observations, engine: Engine, rng: np.random.Generator, show: bool | None
 ) -> Meetings:
-    """The mean of descents, several at a time; none where all is stored, or what is not says no."""
+    """The mean of descents, several at a time; none where all is stored."""
     n_users, n_items = observations.n_users, observations.n_items
-    if observations.missing or observations.n_observed == n_users * n_items:
+    if observations.n_observed == n_users * n_items:
         return Meetings.none(n_users, n_items)
     met, rngs = Met.of(observations), rng.spawn(N_MODELS)
     steps = _steps(engine.with_threads(1))

@@ -29,18 +29,22 @@ TEXTS = {
 
 @dataclass(frozen=True)
 class Meeting:
-    """How probable it is that the user meets the item, and what the user has met that says so."""
+    """How probable it is that the user meets the item next, and what the user met that says so."""
 
     chance: float
     population: float
+    base: float  # of all users how many have met it, by the models of who meets what
     reasons: tuple[tuple[Hashable, float], ...]  # items met; of those who meet one, how many do
 
     def lines(self, who: str) -> list[str]:
         """In words."""
         return [
-            f"{who} meets it with a chance of {self.chance:.1%}; in the population: "
+            f"{who} meets it next with a chance of {self.chance:.1%}. In the population: "
             f"{self.population:.1%}.",
-            *(f"  {p:>6.1%} of those who meet {other} meet it" for other, p in self.reasons),
+            *(
+                f"  {p:>6.1%}  of those who met {other} met it ({self.base:.1%} of all)"
+                for other, p in self.reasons
+            ),
         ]
 
 
