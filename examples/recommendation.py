@@ -287,8 +287,8 @@ def verdict(figures: dict[str, Any]) -> str:
         f"**Compressed into one readable model of {EVENTS} events, it has {error[few]:.3f}**. A "
         f"model fitted directly to the ratings has {error[single]:.3f}, no better than that peer. "
         f"**Of ten films that `recommend` picks out of all, {ours:.0%} are held-out likes**, "
-        f"against {ranked[best]:.0%} for {best}. By predicted stars alone it would be {likely:.0%}: what "
-        "people watch is another question than what they like."
+        f"against {ranked[best]:.0%} for {best}. By predicted stars alone it would be "
+        f"{likely:.0%}: what people watch is another question than what they like."
     )
 
 

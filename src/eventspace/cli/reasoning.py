@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -140,7 +141,7 @@ def explain(
 
 def _told(meeting: Meeting) -> dict[str, Any]:
     reasons = [{"other_item": other, "chance": p} for other, p in meeting.reasons]
-    return {"chance": meeting.chance, "population": meeting.population, "reasons": reasons}
+    return {**asdict(meeting), "reasons": reasons}
 
 
 def query(
