@@ -62,6 +62,17 @@ def test_jobs_on_ratings(folder, model, capsys) -> None:
         assert "similar wants --item ITEM or --user USER" in told
 
 
+def test_one_text_id_among_numbers(folder, capsys) -> None:
+    table = ratings().assign(user=lambda t: t["user"].str[1:])
+    table.to_csv(folder / "numbers.csv", index=False)
+    ask(capsys, "fit", folder / "numbers.csv", "-o", folder / "n", *QUICK)
+    (folder / "more.csv").write_text("user,item,rating\n1,0,5\nx7,0,4\n")
+    for _ in range(2):
+        ask(capsys, "update", folder / "n", folder / "more.csv")
+    assert len(load(folder / "n").user_ids) == table["user"].nunique() + 1
+    assert len(read(ask(capsys, "recommend", folder / "n", 1, "x7", "--json").out)) == 20
+
+
 def test_visits(folder, capsys) -> None:
     visits = ratings()[["user", "item"]]
     visits.to_csv(folder / "visits.csv", index=False)
@@ -81,6 +92,9 @@ def test_visits(folder, capsys) -> None:
     ask(capsys, *half, *QUICK)
     assert load(folder / "w").observations.missing == 0.5
     assert not load(folder / "w").record.meetings
+    (folder / "more.csv").write_text("user,item\nu3,0\nu3,1\nnew,2\n")
+    ask(capsys, "update", folder / "v", folder / "more.csv", "-o", folder / "v2")
+    assert load(folder / "v2").observations.n_users == load(folder / "v").observations.n_users + 1
     best = read(ask(capsys, "recommend", folder / "v", "u3", "--json").out)
     assert list(best.columns) == ["user", "item", "chance", "probability", "ratings"]
     rules = read(ask(capsys, "rules", folder / "v", "--json").out)

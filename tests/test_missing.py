@@ -19,6 +19,7 @@ from eventspace import (
     Observations,
     load,
 )
+from eventspace.baselines import BiasModel
 from eventspace.data.factors import squared_error, squared_errors
 from eventspace.engines import engine
 from tests.observing import content
@@ -65,7 +66,7 @@ def test_a_table_without_values(table) -> None:
 
 
 def test_named_columns_and_files(tmp_path) -> None:
-    odd = VISITS.assign(more=1).rename(columns={"user": "a", "item": "b"})
+    odd = VISITS.assign(more="x").rename(columns={"user": "a", "item": "b"})
     seen = Observations.from_long(odd, user="a", item="b", missing=0.5)
     assert seen.n_observed == 4
     assert_array_equal(seen.by_item.missing, np.full(3, 0.5))
@@ -80,12 +81,36 @@ def test_named_columns_and_files(tmp_path) -> None:
         (VISITS, {"missing": -1}, r"missing=-1 does not say"),
         (VISITS.assign(value=3.0), {"missing": "no"}, r"Values run from 3 to 3, .*scale=\(0, 3\)"),
         (VISITS, {}, "No column is named like the value"),
+        (VISITS.assign(clicked=[1, 0, 1, 1, 0]), {"missing": "no"}, "'clicked' may be the value"),
+        (VISITS, {"missing": 1e39}, "does not say"),
         ((["a"], ["b"]), {}, r'With missing="no", \(users, items\) will do'),
     ],
 )
 def test_what_is_refused(table, options, message) -> None:
     with pytest.raises(ValueError, match=message):
         Observations.of(table, **options)
+
+
+def test_a_wide_table_stays_wide() -> None:
+    wide = pd.DataFrame({"Alien": [1, 0, 1], "Heat": [0, 1, 1]}, index=list("abc"))
+    seen = Observations.of(wide, missing="no")
+    assert (seen.n_users, seen.n_items, seen.n_observed) == (3, 2, 6)
+
+
+def test_successes_and_trials_are_chances() -> None:
+    table = VISITS.iloc[:4].assign(successes=[1, 2, 3, 0], trials=[4, 4, 3, 2])
+    seen = Observations.of(table, missing="no")
+    assert content(seen)["ann", "y"] == (0.5, 4.0)
+
+
+def test_observations_are_told_what_is_missing() -> None:
+    seen = Observations.of(VISITS, missing="no")
+    assert Observations.of(seen).missing == 1.0
+    assert Observations.of(seen, missing="unknown").missing == 0.0
+    assert not Observations.of(seen, missing="unknown").by_user.missing.size
+    stars = Observations.of(VISITS.iloc[:4].assign(value=[1, 3, 5, 2]))
+    with pytest.raises(ValueError, match=r"Values run from 1 to 5"):
+        Observations.of(stars, missing="no")
 
 
 def test_stated_scales_and_stored_noes() -> None:
@@ -212,6 +237,87 @@ def test_rules_count_all_baskets() -> None:
     assert first.held_out_confidence == pytest.approx((a * b).sum() / a.sum())
     longer = model.rules(min_evidence=5, conditions=2)
     assert (longer["users"] == 300).all()
+
+
+def test_held_out_baskets_may_refute_a_rule() -> None:
+    table = baskets(300)
+    model = KolmogorovModel(3, **QUICK).fit(stored(table))
+    first = model.rules(min_evidence=10).iloc[0]
+    alone = ([f"n{u}" for u in range(60)], [int(first.if_item)] * 30 + [int(first.then_item)] * 30)
+    told = model.rules(alone, min_evidence=10).iloc[0]
+    assert (told.held_out_users, told.held_out_like_if) == (60, 30)
+    assert told.held_out_confidence == 0
+    assert told.held_out_base == 0.5
+    assert told.p_value == 1
+
+
+def test_weights_and_what_is_missing() -> None:
+    rng = np.random.default_rng(0)
+    table = baskets(30, 12)
+    users, items = np.nonzero(table)
+    weight = rng.random(len(users)) + 0.5
+    known = {"users": range(30), "items": range(12)}
+    seen = Observations.of((users, items, np.ones(len(users)), weight), missing=0.5, **known)
+    w = np.full(table.shape, 0.5)
+    w[users, items] = weight
+    assert_allclose(seen.total_weight, w.sum(), rtol=1e-6)
+    model = KolmogorovDescent(3, random_state=0).fit(seen)
+    p, mean = model.predict(), np.average(table, weights=w)
+    r2 = 1 - (w * (p - table) ** 2).sum() / (w * (table - mean) ** 2).sum()
+    assert_allclose(model.score(seen), r2, rtol=1e-5)
+    half = seen.with_unit_weight(2.0)
+    assert_allclose(half.by_user.missing, 0.25)
+    assert half.missing == 0.25
+    KolmogorovPosterior(3, **QUICK).fit(seen)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        KolmogorovModel(3, **QUICK),
+        KolmogorovPosterior(3, **QUICK),
+        KolmogorovEnsemble(3, n_models=3, random_state=0, verbose=False),
+        KolmogorovDescent(3, pmf_penalty=1.0, random_state=0),
+    ],
+    ids=["model", "posterior", "ensemble", "descent"],
+)
+def test_updates_of_visits(estimator) -> None:
+    table = baskets(80)
+    model = estimator.fit(stored(table))
+    fitted = model.fitted_.update((["new"] * 3, [0, 3, 6]))
+    now = fitted.observations
+    assert (now.n_users, now.missing) == (81, 1.0)
+    assert len(now.by_item.missing) == 81
+    assert_allclose(fitted.error, squared_error(now, fitted.pmf, fitted.indicators), rtol=1e-5)
+    p = fitted.predict(("new", list(range(20))))
+    kind = np.arange(20) % 3 == 0
+    assert p[kind].mean() > p[~kind].mean()
+    again = model.fitted_.update((np.zeros(1, int), np.flatnonzero(table[0])[:1]))
+    if hasattr(model, "noise_"):  # nothing is new
+        assert_allclose(again.noise, model.noise_, rtol=0.5)
+
+
+def test_noise_is_that_of_all_pairs_after_an_update() -> None:
+    """One chain, not weighed: its users are drawn, given how many pairs speak."""
+    table = baskets(80)
+    alone = {**QUICK, "n_chains": 1, "n_warmup": 20, "n_draws": 20}
+    model = KolmogorovPosterior(3, **alone).fit(stored(table))
+    users, items = np.nonzero(table[:20])
+    again = model.fitted_.update((users, items))  # all of it is known
+    assert_allclose(again.noise[:20].mean(), model.noise_[:20].mean(), rtol=0.1)
+
+
+def test_similar_items_need_common_baskets() -> None:
+    table = baskets(200)
+    found = KolmogorovModel(3, **QUICK).fit(stored(table)).similar_items(0, 20, min_evidence=8)
+    assert (found["like_both"] >= 8).all()
+    assert (found["users"] == 200).all()
+    assert set(found["item"][:5]) <= {3, 6, 9, 12, 15, 18}
+
+
+def test_biases_learn_from_what_is_stored() -> None:
+    with pytest.raises(ValueError, match="BiasModel learns from what is stored"):
+        BiasModel().fit(stored(baskets()))
 
 
 def test_shared_sets_need_entries() -> None:

@@ -8,9 +8,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import ndtr
 
-from eventspace import KolmogorovModel, KolmogorovPosterior, load
+from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior, load
+from eventspace._base.codes import unpack
 from eventspace.baselines import BiasModel, PopularityModel
 from eventspace.fitting.meetings import N_EVENTS, N_MODELS, Met
+from eventspace.rules.likes import ChanceOfLike
 
 QUICK = {"n_chains": 2, "n_warmup": 3, "n_draws": 4, "random_state": 0, "verbose": False}
 
@@ -99,6 +101,11 @@ def test_candidates_exclusions_and_evidence(model, table) -> None:
     assert 2 not in set(both.loc[both["user"] == "u3", "item"])
     assert 2 in set(both.loc[both["user"] == "u5", "item"])
     assert both.equals(model.recommend(["u3", "u5"], 30, exclude=(["u3"], [2]), seen=True))
+    everything = model.recommend("u3", 30, seen=True)
+    assert model.recommend("u3", 30, exclude=(["zz"], [2]), seen=True).equals(everything)
+    one = model.recommend("u3", 30, exclude=[2], seen=True)
+    for same in (2, {2}, pd.Series([2]), pd.Index([2]), np.array([2])):
+        assert model.recommend("u3", 30, exclude=same, seen=True).equals(one)
     counts = table["item"].value_counts()
     often = model.recommend("u3", 30, min_evidence=15, seen=True)
     assert set(often["item"]) == set(counts[counts >= 15].index)
@@ -110,6 +117,11 @@ def test_unknown_users_are_answered_by_the_population(model) -> None:
     assert list(best["user"]) == ["new"] * 3 + ["u3"] * 3
     p = model.predict(("new", best["item"][:3]), unknown="population")
     assert_allclose(best["probability"][:3], p, atol=1e-9)
+    spread = model.fitted_.record.spread
+    law = ChanceOfLike.of(model.observations_, spread, model.liked_from_)
+    typical = np.sqrt(np.mean(np.square(spread)))
+    likes = np.clip(ndtr((p - law.cut) / typical), 5e-3, 0.995)
+    assert_allclose(best["likes"][:3], likes, rtol=1e-4)
     alone = model.recommend("new", 3, unknown="population")
     assert alone["item"].tolist() == list(best["item"][:3])
 
@@ -132,6 +144,34 @@ def test_a_full_table_says_nothing_about_meeting() -> None:
     assert not full.fitted_.record.meetings
 
 
+def test_newcomers_meet_what_those_like_them_meet(model, table) -> None:
+    """A new user with the ratings of u3 is about as likely to meet the rest; so is a new item."""
+    own = table[table["user"] == "u3"].assign(user="new")
+    bought = table[table["item"] == 0].assign(item=99)
+    fitted = model.fitted_.update(pd.concat([own, bought]))
+    meetings, n_old = fitted.record.meetings, len(model.user_ids_)
+    at = list(fitted.user_ids).index
+    p = meetings.chances(np.array([at("new"), at("u3")]))[:, :30]
+    assert np.corrcoef(p)[0, 1] > 0.9
+    items = list(fitted.item_ids).index
+    everyone = meetings.chances(np.arange(n_old))
+    assert np.corrcoef(everyone[:, items(0)], everyone[:, items(99)])[0, 1] > 0.8
+    # what came with little is solved again with more
+    first = model.fitted_.update(bought.iloc[:1])
+    later = first.update(bought.iloc[1:])
+    found = later.record.meetings.chances(np.arange(n_old))
+    assert_allclose(found[:, items(99)].mean(), everyone[:, items(99)].mean(), rtol=0.5)
+    known = model.fitted_.update(table.iloc[:1].assign(rating=3))
+    if isinstance(model, KolmogorovModel):  # the known keep theirs until the next fit
+        assert known.record.met_pmf is model.fitted_.record.met_pmf
+
+
+def test_ties_go_to_what_was_rated_more(table) -> None:
+    flat = KolmogorovDescent.from_parts(np.ones((60, 1)), np.ones((30, 1)), table)
+    best = flat.recommend("u3", 30, seen=True)
+    assert (np.diff(best["ratings"]) <= 0).all()
+
+
 def test_the_likes_threshold_moves(model) -> None:
     strict, mild = (model.recommend("u3", 5, like=like)["likes"].mean() for like in (5, 2))
     assert strict < mild
@@ -148,6 +188,8 @@ def test_the_likes_threshold_moves(model) -> None:
         ({"user": "u3", "meets": 3}, "meets=3"),
         ({"user": "u3", "unknown": "x"}, "unknown='x'"),
         ({"user": "u3", "like": 99}, "like=99 makes nothing a like"),
+        ({"user": pd.DataFrame({"user": ["u3"]})}, "user is a table"),
+        ({"user": "u3", "exclude": pd.DataFrame({"a": [1], "b": [2], "c": [3]})}, "holds no pairs"),
     ],
 )
 def test_mistakes(model, options, message) -> None:
@@ -167,17 +209,27 @@ def test_explanations_say_why_one_would_meet_it(model, table) -> None:
     assert f"u3 meets it next with a chance of {why.meeting.chance:.1%}" in str(why)
 
 
+def models_of(meetings):
+    """The PMFs and bits of each of the models."""
+    n = meetings.codes.shape[1]
+    bits = unpack(meetings.codes, 64 * n)
+    return [
+        (meetings.pmf[:, k : k + 64] * np.float64(n), bits[:, k : k + 64])
+        for k in range(0, 64 * n, 64)
+    ]
+
+
 def test_who_meets_another_by_enumeration(model) -> None:
     meetings = model.fitted_.record.meetings
     base, of_others = meetings.together(2, np.array([0, 5]))
     both = one = rate = 0.0
-    for pmf, bits in meetings.models():
+    for pmf, bits in models_of(meetings):
         mass = pmf.mean(axis=0) / meetings.codes.shape[1]
         rate += mass @ bits[2]
         both, one = both + mass @ (bits[2] & bits[5]), one + mass @ bits[5]
     assert base == pytest.approx(rate, rel=1e-5)
     assert of_others[1] == pytest.approx(both / one, rel=1e-5)
-    p = sum(pmf @ bits.T for pmf, bits in meetings.models()) / meetings.codes.shape[1]
+    p = sum(pmf @ bits.T for pmf, bits in models_of(meetings)) / meetings.codes.shape[1]
     assert_allclose(meetings.chances(np.arange(3)), p[:3] ** 2, rtol=1e-4)
 
 

@@ -35,6 +35,19 @@ def assert_same(found: Observations, expected: Observations) -> None:
             assert one.dtype == other.dtype
 
 
+def test_weights_stay_with_their_entries_when_a_row_is_emptied() -> None:
+    users, items = [0, 1, 1, 2], [0, 0, 1, 1]
+    known = Observations.of((users, items, [0.1, 0.5, 0.9, 0.3], [1.0, 2.0, 3.0, 4.0]))
+    now = read_update(known, None, ([0], [0])).now
+    assert now.by_user.weight.tolist() == [2.0, 3.0, 4.0]
+    assert now.by_item.weight.tolist() == [2.0, 3.0, 4.0]
+
+
+def test_an_array_has_no_ids() -> None:
+    with pytest.raises(ValueError, match="rows and columns of an array have no ids"):
+        read_update(Observations.of(np.random.default_rng(0).random((3, 2))), np.eye(2), None)
+
+
 @QUICK
 @given(CELLS, CELLS, st.data(), st.booleans(), st.booleans())
 def test_a_splice_is_what_reading_anew_gives(

@@ -15,16 +15,17 @@ from eventspace.fitted.prediction import Predictor
 
 
 def learnt(
-    estimator: Holder | None, table: tuple[Any, Any, Any], scale: Any, seed: int | None = None
+    estimator: Holder | None, table: tuple[Any, ...], scale: Any, seed: int | None = None
 ) -> Any:
     """A copy of the estimator, or a KolmogorovModel, fitted to (users, items, values).
 
-    The host's ``seed`` is for an estimator that has none of its own.
+    Without values every pair is a yes, and what is missing is a no. The host's ``seed`` is for an
+    estimator that has none of its own.
     """
     model = KolmogorovModel() if estimator is None else clone(estimator)
     if seed is not None and model.get_params().get("random_state", seed) is None:
         model.set_params(random_state=seed)
-    return model.fit(Observations.of(table, scale=scale))
+    return model.fit(Observations.of(table, scale=scale, missing=float(len(table) == 2)))
 
 
 def values_of(fitted: Predictor, users: Any, items: Any) -> Floats:

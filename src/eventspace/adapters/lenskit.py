@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from eventspace._base.errors import UserError
 from eventspace._base.extras import extra
 from eventspace._base.types import Floats
 from eventspace.adapters.learning import appeal_of, learnt, pmf_of
@@ -77,16 +76,13 @@ class KolmogorovScorer(Component[ItemList], Trainable):  # type: ignore[misc]
     model_: Any
 
     def train(self, data: Dataset, options: TrainingOptions = TrainingOptions()) -> None:  # noqa: B008
-        """Learn from the ratings of a data set."""
+        """Learn from the ratings of a data set; without ratings, from who met what."""
         if hasattr(self, "model_") and not options.retrain:
             return
-        if "rating" not in data.interactions().attribute_names:
-            raise UserError(
-                "The data set has no attribute 'rating', and who met what is not enough to learn.",
-                remedy="Give its interactions a column of that name.",
-            )
-        rated = data.interaction_matrix(format="pandas", field="rating", original_ids=True)
-        table = rated["user_id"], rated["item_id"], rated["rating"]
+        field = "rating" if "rating" in data.interactions().attribute_names else None
+        rated = data.interaction_matrix(format="pandas", field=field, original_ids=True)
+        names = ["user_id", "item_id", *([] if field is None else [field])]
+        table = tuple(rated[name] for name in names)
         seed = int(options.random_generator().integers(1 << 31))
         self.model_ = learnt(self.config.estimator, table, "auto", seed)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.checks import check_number
+from eventspace._base.errors import UserError
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations, to_learn_from
@@ -45,6 +46,11 @@ class BiasModel(Holder):
         """Learn from a table: anything that ``Observations.of`` reads. ``y`` is ignored."""
         check_number("damping", self.damping)
         observations = to_learn_from(X)
+        if observations.missing:
+            raise UserError(
+                f"{type(self).__name__} learns from what is stored: where what is missing says no, "
+                "it would say yes to everything."
+            )
         by_user, by_item = observations.by_user, observations.by_item
         weight = by_user.weight if observations.weighted else None
         self.mean_ = float(np.average(by_user.value.astype(np.float64), weights=weight))

@@ -94,7 +94,7 @@ def changes(
     path: Path, text: TextOptions, columns: Columns, wide: bool, known: Observations
 ) -> Observations:
     """Ratings for what is known: on its scale, with ids as it has them, the last of a pair."""
-    seen = observations(path, text, columns, wide, known.scale, "last")
+    seen = observations(path, text, columns, wide, known.scale, "last", known.missing)
     users, items = (
         like(list(seen.user_ids), known.user_ids),
         like(list(seen.item_ids), known.item_ids),
@@ -151,10 +151,17 @@ class Described(NamedTuple):
 
     def item(self, text: str) -> Any:
         """The item that a shell calls by its title or its id."""
+        return self.named([text])[0]
+
+    def named(self, texts: list[str]) -> list[Any]:
+        """Several of them."""
         titles = self.model.observations.item_ids
-        title = one_like(text, titles)
-        at = int(self.ids.positions([one_like(text, self.ids)])[0])
-        return title if at < 0 or titles.positions([title])[0] >= 0 else titles[at]
+        called, known = like(texts, titles), self.ids.positions(like(texts, self.ids)).tolist()
+        at = titles.positions(called).tolist()
+        return [
+            title if here >= 0 or there < 0 else titles[there]
+            for title, here, there in zip(called, at, known, strict=True)
+        ]
 
     def items(self, path: Path | None, text: TextOptions) -> list[Any] | None:
         """The items in a file, one in each line, as the model calls them; a first name is none."""
@@ -167,7 +174,7 @@ class Described(NamedTuple):
         except (UnicodeDecodeError, LookupError) as error:
             raise UserError(f"{str(path)!r} is no text: {error}. Say --encoding.") from error
         items = [line.strip() for line in lines if line.strip()]
-        return [self.item(line) for line in items[items[:1] == ["item"] :]]
+        return self.named(items[items[:1] == ["item"] :])
 
     def query(self, expression: str) -> Any:
         """The event of an expression over titles and ids."""
@@ -178,7 +185,8 @@ class Described(NamedTuple):
         """The ratings in a table, its ids as the model has them, its items called by titles."""
         if path is None:
             return None
-        seen, known = _evidence(path, text), self.model.observations
+        known = self.model.observations
+        seen = _evidence(path, text, known.missing)
         items = like(list(seen.item_ids), self.ids)
         at = self.ids.positions(items).tolist()
         titles = [
@@ -189,11 +197,11 @@ class Described(NamedTuple):
         return dataclasses.replace(seen, user_ids=Ids(users), item_ids=Ids(titles))
 
 
-def _evidence(path: Path, text: TextOptions) -> Observations:
+def _evidence(path: Path, text: TextOptions, missing: float) -> Observations:
     """The ratings in a table whose columns have to be named for it."""
     table = source(path)
     try:
-        return Observations.of(table, **dataclasses.asdict(text))
+        return Observations.of(table, missing=missing, **dataclasses.asdict(text))
     except ColumnsError as error:
         error.shell = "call the columns of --evidence user, item and value, and no others so."
         raise
@@ -292,16 +300,18 @@ def like(column: Any, ids: Ids) -> Any:
     Text becomes the number that is spelt so, value by value: "007" and "x" stay what they are.
     """
     known = ids.values
-    numbers = known.dtype != object
-    texts = not numbers and all(isinstance(id_, str) for id_ in known[:1000])
+    texts = known.dtype == object and all(isinstance(id_, str) for id_ in known)
     if isinstance(column, list):  # of any text, also such as pyarrow cannot hold
-        spelt = {str(id_): id_ for id_ in ids} if numbers else {}
-        return [str(id_) if texts and id_ is not None else spelt.get(id_, id_) for id_ in column]
+        if texts:
+            return [id_ if id_ is None else str(id_) for id_ in column]
+        spelt = {str(id_): id_ for id_ in ids if not isinstance(id_, str)}
+        own = {id_ for id_ in ids if isinstance(id_, str)}
+        return [id_ if id_ in own else spelt.get(id_, id_) for id_ in column]
     import pyarrow as pa
 
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    if not (numbers if is_text else texts):
+    if is_text == texts:
         return column
     positions, words = distinct_of(column)
     alike = [*like(words, ids), None]  # a missing id is at -1, the last

@@ -120,7 +120,7 @@ def recommend(
     text = inputs.written(sep, decimal, encoding, header)
     known = inputs.described(model, text, titles)
     ids = known.model.observations.user_ids
-    wanted = [inputs.one_like(user, ids) for user in users or []] or None
+    wanted = inputs.like(users, ids) if users else None
     best = known.model.recommend(
         wanted,
         top,

@@ -122,13 +122,14 @@ def revised(entries: Entries, changes: Entries) -> Entries:
     cuts = zip([0, *ptr[rows + 1]], [*ptr[rows], ptr[-1]], strict=True)
     between, theirs = [slice(*cut) for cut in cuts], [slice(*cut) for cut in pairwise(new.ptr)]
     # one piece of memory for all columns: a large one is had sooner than several
-    columns = np.empty((3 if new.weight.size else 2, int(sizes.sum())), np.float32)
+    weighted = entries.weight.size > 0 or changes.weight.size > 0
+    columns = np.empty((3 if weighted else 2, int(sizes.sum())), np.float32)
     spliced = [columns[0].view(np.int32), *columns[1:]]
     for k, column in enumerate(spliced, 1):
         old, others = entries[k], new[k]
         pieces = (part for n, cut in enumerate(theirs) for part in (old[between[n]], others[cut]))
         np.concatenate([*pieces, old[between[-1]]], out=column)
-    weight = spliced[2] if len(spliced) > 2 else entries.weight
+    weight = spliced[2] if weighted else entries.weight
     return Entries(np.append(0, np.cumsum(sizes)), spliced[0], spliced[1], weight)
 
 

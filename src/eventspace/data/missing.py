@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -11,18 +12,21 @@ from eventspace._base.errors import UserError
 from eventspace.data.entries import Entries
 from eventspace.data.scale import TOLERANCE, ScaleOption
 
-MissingOption = Literal["unknown", "no"] | float
+MissingOption = Literal["unknown", "no"] | float | None
+MOST_WEIGHT = 1e20
 
 
 def weight_of_missing(option: Any) -> float:
-    """The weight with which a missing entry says no; 0: it says nothing."""
+    """The weight with which a missing entry says no; 0: it says nothing. None: nothing was said."""
+    if option is None:
+        return 0.0
     if isinstance(option, str) and option in ("unknown", "no"):
         return float(option == "no")
-    if is_real(option) and 0 <= option < np.inf:
+    if is_real(option) and 0 <= option <= MOST_WEIGHT:
         return float(option)
     raise UserError(
         "does not say what missing entries mean; allowed are 'unknown', 'no', or the weight of a "
-        "no, a finite number from 0 up (a stored entry has 1).",
+        f"no, a number from 0 to {MOST_WEIGHT:g} (a stored entry has 1).",
         parameter="missing",
         value=option,
     )
@@ -33,8 +37,9 @@ def scale_of_yes(values: Any, scale: ScaleOption) -> ScaleOption:
     if scale != "auto":
         return scale
     if values.dtype.kind in "biuf" and values.size:
-        lowest, highest = float(np.nanmin(values)), float(np.nanmax(values))
-        if lowest < -TOLERANCE or highest > 1 + TOLERANCE:
+        lowest, highest = float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
+        finite = math.isfinite(lowest) and math.isfinite(highest)  # else it is said elsewhere
+        if finite and (lowest < -TOLERANCE or highest > 1 + TOLERANCE):
             raise UserError(
                 f"Values run from {lowest:g} to {highest:g}, but where a missing entry is a no "
                 "they are chances, from 0 to 1:",

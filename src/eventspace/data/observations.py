@@ -17,7 +17,7 @@ from eventspace.data import scale as units
 from eventspace.data.entries import Entries, transpose
 from eventspace.data.ids import Ids
 from eventspace.data.invariants import check_entries, check_ids
-from eventspace.data.missing import MissingOption, that_speak, weight_of_missing
+from eventspace.data.missing import MissingOption, scale_of_yes, that_speak, weight_of_missing
 from eventspace.data.ordering import Duplicates, ordered
 from eventspace.data.readers import raw_entries
 from eventspace.data.readers.raw_entries import Known, RawEntries
@@ -42,10 +42,10 @@ class Observations:
       because rounding may cause that.
     - ``duplicates``. What to do if the same (user, item) occurs more than once: ``"error"``,
       ``"mean"`` (with weights, the weighted mean, and the weights add up) or ``"last"``.
-    - ``missing``. What a pair says that is not in the table: ``"unknown"``, nothing; ``"no"``,
-      that it did not come true, as in visits, clicks and baskets, where only the yes is stored; a
-      number: no, with this weight beside the 1 of a stored entry. Such a table needs no values:
-      every row is a yes, also a repeated one.
+    - ``missing``. What a pair says that is not in the table: ``"unknown"`` (the default), nothing;
+      ``"no"``, that it did not come true, as in visits, clicks and baskets, where only the yes is
+      stored; a number: no, with this weight beside the 1 of a stored entry. Such a table needs no
+      values: every row is a yes, also a repeated one.
     - ``users``, ``items``. Ids that keep their positions, such as those of a fitted model; new ids
       follow them.
     - ``sep``, ``decimal``, ``encoding``, ``header``. How a text file is written: what separates
@@ -71,7 +71,7 @@ class Observations:
         *,
         scale: ScaleOption = "auto",
         duplicates: Duplicates = "error",
-        missing: MissingOption = "unknown",
+        missing: MissingOption = None,
         users: Ids | None = None,
         items: Ids | None = None,
         **text: Unpack[TextKeywords],
@@ -116,7 +116,7 @@ class Observations:
         if callable(getattr(data, "observations", None)):
             data = data.observations()
         if isinstance(data, Observations):
-            return data._aligned(scale, known, weight)
+            return data._aligned(scale, known, None if missing is None else weight)
         table = table_of(data, options=options)
         with _said_of(data):
             if isinstance(data, tuple):
@@ -142,7 +142,7 @@ class Observations:
         trials: Hashable | None = None,
         scale: ScaleOption = "auto",
         duplicates: Duplicates = "error",
-        missing: MissingOption = "unknown",
+        missing: MissingOption = None,
         users: Ids | None = None,
         items: Ids | None = None,
         **text: Unpack[TextKeywords],
@@ -176,7 +176,7 @@ class Observations:
         weight: Any = None,
         scale: ScaleOption = "auto",
         duplicates: Duplicates = "error",
-        missing: MissingOption = "unknown",
+        missing: MissingOption = None,
         users: Ids | None = None,
         items: Ids | None = None,
         **text: Unpack[TextKeywords],
@@ -301,8 +301,11 @@ class Observations:
             f"{of_item:,.0f} for an item"
         )
 
-    def _aligned(self, scale: ScaleOption, known: Known, missing: float) -> Observations:
-        scale, missing = self.scale if scale == "auto" else scale, missing or self.missing
+    def _aligned(self, scale: ScaleOption, known: Known, missing: float | None) -> Observations:
+        missing = self.missing if missing is None else missing
+        if missing and not self.missing and scale == "auto" and self.scale != (0.0, 1.0):
+            scale_of_yes(self.from_unit(self.by_user.value), scale)
+        scale = self.scale if scale == "auto" else scale
         if known == (None, None) and (scale, missing) == (self.scale, self.missing):
             return self
         users, items, p = self.coo()

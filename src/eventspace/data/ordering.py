@@ -47,7 +47,7 @@ def ordered(
     if duplicates not in ("error", "mean", "last"):
         raise UserError(f"duplicates={duplicates!r}; allowed are 'error', 'mean' and 'last'.")
     if missing:
-        option = scale_of_yes(raw.values, option)
+        option = (0.0, 1.0) if raw.counts else scale_of_yes(raw.values, option)
     if not raw.valued:
         duplicates = "last"
     raw, scale = clean(raw, option)

@@ -16,7 +16,7 @@ from eventspace.data.factors import squared_error, sum_of_squares
 from eventspace.data.ids import Ids
 from eventspace.data.missing import that_speak
 from eventspace.data.observations import Observations
-from eventspace.data.pairs import read_pairs
+from eventspace.data.pairs import is_positional, read_pairs
 
 Factors = tuple[Floats, NDArray[Any]]  # theta and psi
 
@@ -69,6 +69,11 @@ def read_update(known: Observations, X: Any, forget: Any) -> Update:
             "There is nothing to update:",
             remedy="pass a table of ratings, or pairs to forget=.",
             shell="name a table of ratings, or pairs with --forget.",
+        )
+    if X is not None and is_positional(X):
+        raise UserError(
+            "The rows and columns of an array have no ids, and an update is about whom and what: "
+            "pass (users, items, values), or a table with ids."
         )
     ids = known.user_ids, known.item_ids
     table = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)) if X is None else X

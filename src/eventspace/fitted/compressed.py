@@ -240,6 +240,8 @@ class CompressedModel(FittedModel):
         seen, users, new = change.now, change.users, change.new_users
         learnt = padded(fit.observations.by_item.rated[: fit.n_learnt_items], seen.n_items)
         items = change.items[~learnt[change.items]]
+        rated = padded(fit.observations.by_user.rated[: fit.n_learnt_users], seen.n_users)
+        come = users[~rated[users]]  # those whom the fit had nothing of
         pmf, codes = padded(fit.pmf, seen.n_users), padded(fit.codes[:, 0], seen.n_items)
         codes[change.new_items] = 0  # which tells nothing of users
         found: list[NDArray[Any]] = [codes[items], np.zeros(len(items), dtype=np.bool_)]
@@ -263,7 +265,7 @@ class CompressedModel(FittedModel):
             proved=proved,
             noise=padded(fit.noise, seen.n_users, noise),
             half_codes=_with_new(fit.half_codes, codes, items),
-            **fit.met_with(seen, checked_engine(self.settings)),
+            **fit.met_now(seen, come, items, checked_engine(self.settings)),
         )
         if not updated.learnt_from_some:
             raise UserError(

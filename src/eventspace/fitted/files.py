@@ -19,7 +19,15 @@ from eventspace._base.version import __version__
 from eventspace.data.entries import Entries
 from eventspace.data.frames import LIBRARIES
 from eventspace.data.ids import Ids
-from eventspace.data.invariants import ARRAYS, NUMBERS, InvariantError, check_fit, check_number
+from eventspace.data.invariants import (
+    ARRAYS,
+    NUMBERS,
+    InvariantError,
+    check_entries,
+    check_fit,
+    check_number,
+)
+from eventspace.data.missing import MOST_WEIGHT
 from eventspace.data.observations import checked_observations
 from eventspace.data.scale import Scale
 from eventspace.fitted.fit import CompressedFit, DescentFit, EnsembleFit, Fit, PosteriorFit
@@ -102,6 +110,7 @@ def check_parts(fit: Fit) -> None:
     """Refuse a fit whose parts do not go together, as one from a pickle may be."""
     seen = fit.observations
     check_fit(_arrays(fit), _numbers(fit), seen.n_users, seen.n_items)
+    check_entries(seen.by_user, seen.n_users, seen.n_items)
     if not seen.n_observed:
         raise InvariantError("nothing is observed")
     if isinstance(fit, CompressedFit) and not fit.learnt_from_some:
@@ -203,7 +212,7 @@ def _checked_header(kind: type[Fit], header: dict[str, Any]) -> dict[str, Any]:
     if header["library"] not in LIBRARIES:
         raise InvariantError(f"its library is {header['library']!r:.60}")
     missing = header["missing"]
-    if type(missing) not in (int, float) or not 0 <= missing < math.inf:
+    if type(missing) not in (int, float) or not 0 <= missing <= MOST_WEIGHT:
         raise InvariantError(f"its weight of what is missing is {missing!r:.60}")
     return header
 

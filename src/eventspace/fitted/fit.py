@@ -57,9 +57,11 @@ class Fit(ABC):
         """Who meets what, if it was learnt."""
         return Meetings.none(*self.observations.shape)
 
-    def met_with(self, now: Observations, engine: Engine) -> dict[str, Any]:
-        """Who meets what, with the users and items that came since."""
-        pmf, codes = self.meetings.with_new(now, engine)
+    def met_now(
+        self, now: Observations, users: Positions, items: Positions, engine: Engine
+    ) -> dict[str, Any]:
+        """Who meets what, with some users and items solved anew."""
+        pmf, codes = self.meetings.solved(now, users, items, engine)
         return {"met_pmf": pmf, "met_codes": codes}
 
     @property

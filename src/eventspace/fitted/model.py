@@ -28,6 +28,7 @@ from eventspace.fitted.summary import Summary, summary_of_model
 from eventspace.fitting.constraints import given_indicators
 from eventspace.fitting.half_steps import HalfSteps, new_pmfs
 from eventspace.fitting.learning import learn
+from eventspace.fitting.meetings import Meetings
 from eventspace.fitting.settings import DescentSettings, checked_steps
 from eventspace.logic.algebra import Event
 from eventspace.logic.event_labels import EventLabels
@@ -111,7 +112,9 @@ class FittedModel(RuleTeller):
         seen = self.observations
         if seen.missing:  # to meet is to say yes
             return {"chance": meetings.chances(users)}
-        law = ChanceOfLike.of(seen, self.record.spread, liked_from(seen, like))
+        spread = self.record.spread
+        typical = np.sqrt(np.mean(np.square(spread[seen.by_user.rated])))  # the population's, at -1
+        law = ChanceOfLike.of(seen, np.append(spread, typical), liked_from(seen, like))
         likes, met = law(p, users[:, None]), meetings.chances(users)
         return {"chance": met * likes, "meets": met, "likes": likes}
 
@@ -231,7 +234,8 @@ class FittedModel(RuleTeller):
             return None
         met = seen.by_user.index[seen.by_user.ptr[user] : seen.by_user.ptr[user + 1]]
         met = met[met != item]
-        chance, population = meetings.chances(np.array([user, -1]))[:, item].tolist()
+        both = Meetings(meetings.pmf, meetings.codes[[item]]).chances(np.array([user, -1]))
+        chance, population = both[:, 0].tolist()
         base, of_others = meetings.together(item, met)
         first = np.argsort(-of_others, kind="stable")[:REASONS]
         told = [(seen.item_ids[met[k]], float(of_others[k])) for k in first if of_others[k] > base]

@@ -95,7 +95,7 @@ class FittedPosterior(FittedAverage):
             open=left_open,
             user_attributes=of_users.values,
             item_attributes=of_items.values,
-            **fit.met_with(change.now, checked_engine(self.settings)),
+            **fit.met_now(change.now, change.users, change.items, checked_engine(self.settings)),
         )
 
     def diagnostics(self) -> DataFrame:

@@ -171,6 +171,7 @@ class Predictor(ABC):
         from eventspace.fitted.recommending import Wanted, recommended
 
         check_choice("unit", unit, UNITS)
+        check_choice("unknown", unknown, UNKNOWN)
         check_choice("meets", meets, (True, False))
         wanted = Wanted.of(self.observations, n, candidates, exclude, min_evidence, seen)
         options: dict[str, Any] = {"unknown": unknown, "unit": unit, "show": None}
@@ -226,9 +227,9 @@ class Predictor(ABC):
             items = known.item_ids.positions(table.item_ids.values)
             pmf = np.where((users < 0)[:, None], self.pmf_mean, self.pmf[users])
         psi = np.hstack([self.indicators_or_mean(events, items) for events in self.blocks])
-        value, counted = table.by_user.value.astype(np.float64), table.by_user.counts.sum()
+        value = table.by_user.value.astype(np.float64)
         weight = table.by_user.weight if table.weighted else np.ones_like(value)
-        total = float(weight @ np.square(value) - (weight @ value) ** 2 / counted)
+        total = float(weight @ np.square(value) - (weight @ value) ** 2 / table.total_weight)
         rest = squared_error(table, pmf, psi)
         return 1.0 - rest / total if total else float(rest == 0.0)
 

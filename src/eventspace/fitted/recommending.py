@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.checks import check_choice, check_whole
+from eventspace._base.checks import check_whole
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 from eventspace._base.types import Bits, Floats, Positions
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from eventspace.fitted.prediction import Predictor
 
 BLOCK = 1 << 22  # pairs that are held at a time
-UNKNOWN = ("error", "population")
 REMEDY = (
     "recommend(..., unknown='population') gives what is best for anyone.",
     "--unknown population gives what is best for anyone.",
@@ -77,18 +76,24 @@ class Wanted:
 
 def _excluded(exclude: Any, known: Observations, may: Bits) -> dict[int, Positions]:
     """Items that are out for everybody are taken from ``may``; those of pairs are given by user."""
-    pairs = None if isinstance(exclude, (list, np.ndarray)) else read_pairs(exclude, known)
-    if pairs is None:
-        out = known.item_ids.positions(as_column(exclude))
+    if not isinstance(exclude, (tuple, Observations)) and not hasattr(exclude, "columns"):
+        items = sorted(exclude, key=str) if isinstance(exclude, (set, frozenset)) else exclude
+        out = known.item_ids.positions(as_column(items if is_column(items) else [items]))
         may[out[out >= 0]] = False
         return {}
+    pairs = read_pairs(exclude, known)
+    if pairs is None:
+        raise UserError(
+            "holds no pairs: pass (users, items), a table with both columns, or a list of items.",
+            parameter="exclude",
+        )
     users = known.user_ids.positions(as_column(pairs.users))
     items = known.item_ids.positions(as_column(pairs.items))
     of_known = (users >= 0) & (items >= 0)
     users, items = users[of_known], items[of_known]
     order = np.argsort(users, kind="stable")
     who, first = np.unique(users[order], return_index=True)
-    return dict(zip(who.tolist(), np.split(items[order], first[1:]), strict=True))
+    return dict(zip(who.tolist(), np.split(items[order], first)[1:], strict=True))
 
 
 def recommended(
@@ -102,7 +107,8 @@ def recommended(
     **how: Any,
 ) -> DataFrame:
     """The table of what is recommended; ``how`` is said to :meth:`Predictor.appeal`."""
-    check_choice("unknown", unknown, UNKNOWN)
+    if hasattr(user, "columns"):
+        raise UserError("is a table: pass a column of users.", parameter="user")
     known, many = model.observations, user is None or is_column(user)
     ids = known.user_ids.values if user is None else as_column(user if many else [user])
     if unknown == "population":

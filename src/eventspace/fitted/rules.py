@@ -172,8 +172,9 @@ class RuleTeller(Predictor):
           chance that anyone does; ``back``: that one who likes this one likes the given item;
         - ``users`` rated both, ``like_both`` of them like both.
 
-        Items that fewer than ``min_evidence`` users rated with the given one are left out. ``like``
-        is the least value that counts as a like; None: the least one above the mean.
+        Items that fewer than ``min_evidence`` users rated with the given one are left out; where
+        what is missing says no, those that fewer said yes to with it. ``like`` is the least value
+        that counts as a like; None: the least one above the mean.
         """
         from eventspace.fitted.similarity import similar_items
         from eventspace.rules.likes import liked_from

@@ -25,7 +25,8 @@ def similar_items(
     room = Workspace(next_user.likes.n_items)
     room.wanted[:] = True
     others, sums = compare(next_user.likes, item, room)
-    enough = sums.users >= min_evidence
+    everybody = next_user.likes.everyone is not None  # has been asked of everything
+    enough = (sums.like_both if everybody else sums.users) >= min_evidence
     others, sums = others[enough], Sums(*(part[enough] for part in sums))
     law = next_user.law(item, others, sums)
     correlation = _correlation(law)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from eventspace._base.types import Bits
 from eventspace.data.entries import transpose
+from eventspace.data.missing import that_speak
 from eventspace.data.observations import Observations
 from eventspace.metrics import rmse
 
@@ -30,7 +31,8 @@ class Fold:
     def of(cls, seen: Observations, held: Bits) -> Fold:
         """The fold with these entries, in the order of ``seen.coo()``, held out."""
         by_user, weight = seen.by_user.kept(~held), seen.by_user.weight
-        train = replace(seen, by_user=by_user, by_item=transpose(by_user, seen.n_items))
+        both = that_speak(by_user, transpose(by_user, seen.n_items), seen.missing)
+        train = replace(seen, by_user=both[0], by_item=both[1])
         users, items, p = seen.coo()
         return cls(
             train,

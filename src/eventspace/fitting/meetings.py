@@ -81,20 +81,16 @@ class Meetings(NamedTuple):
         of_others = np.divide(both, one, out=np.zeros_like(both), where=one > 0)
         return float(mass @ bits[0]), of_others
 
-    def models(self) -> Iterator[tuple[Floats, Bits]]:
-        """The PMFs and indicators of each."""
-        n = self.codes.shape[1]
-        for pmf, codes in zip(np.split(self.pmf, n, axis=1), self.codes.T, strict=True):
-            yield pmf * np.float64(n), unpack(codes[:, None], N_EVENTS)
+    def solved(
+        self, now: Observations, users: Positions, items: Positions, engine: Engine
+    ) -> Meetings:
+        """The same with some users and items solved anew, given what they have met now.
 
-    def with_new(self, now: Observations, engine: Engine) -> Meetings:
-        """The same with users and items that came after them, given what these have met.
-
-        Users are solved given the sets of the known items, where those of new ones are empty and
-        say nothing; then items given all PMFs. The known stay as they are.
+        All that came since must be among them. Users are solved given the sets of the other items,
+        where empty ones say nothing; then items given all PMFs.
         """
         (n_users, n_events), n_items = self.pmf.shape, len(self.codes)
-        if (n_users, n_items) == now.shape:
+        if not (users.size or items.size) and (n_users, n_items) == now.shape:
             return self
         found = Meetings(
             np.zeros((now.n_users, n_events), np.float32),
@@ -103,16 +99,17 @@ class Meetings(NamedTuple):
         found.pmf[:n_users], found.codes[:n_items] = self
         if not self:
             return found
+        found.codes[items] = 0
         met, steps, n_models = Met.of(now), _steps(engine), self.codes.shape[1]
-        by_user = met.by_user.taken(np.arange(n_users, now.n_users))
-        by_item = met.by_item.taken(np.arange(n_items, now.n_items))
-        seeds = np.zeros(now.n_items - n_items, np.uint64)
-        for k, (theta, _) in enumerate(self.models()):
+        by_user, by_item = met.by_user.taken(users), met.by_item.taken(items)
+        seeds = np.zeros(len(items), np.uint64)
+        for k in range(n_models):
             sets, events = found.codes[:, k], slice(k * N_EVENTS, (k + 1) * N_EVENTS)
-            new = new_pmfs(steps.update_pmfs, by_user, sets, theta.mean(axis=0)).pmf
-            found.pmf[n_users:, events] = new / n_models
-            pmf = np.vstack([theta, new])
-            sets[n_items:] = steps.update_indicators(by_item, pmf, sets[n_items:], seeds).codes
+            mean = self.pmf[:, events].mean(axis=0, dtype=np.float64) * n_models
+            new = new_pmfs(steps.update_pmfs, by_user, sets, mean).pmf
+            found.pmf[users, events] = new / n_models
+            pmf = found.pmf[:, events] * np.float64(n_models)
+            sets[items] = steps.update_indicators(by_item, pmf, sets[items], seeds).codes
         return found
 
 

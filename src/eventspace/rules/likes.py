@@ -186,7 +186,7 @@ class ChanceOfLike:
         below = value[value < threshold]
         cut = float(threshold + (below.max() if below.size else threshold)) / 2
         yes_or_no = bool(np.isin(value, (0.0, 1.0)).all() and 0 < threshold <= 1)
-        if seen.missing and not yes_or_no:
+        if seen.missing and not np.isin(value, (0.0, 1.0)).all():
             raise UserError(
                 "Rules of a table in which what is missing says no are for yes and no: values "
                 "between them are not liked or disliked."

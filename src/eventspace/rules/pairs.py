@@ -90,6 +90,9 @@ def compare_pairs(likes: Likes, items: Positions, others: Positions) -> Sums:
         at = np.minimum(at, max(len(known) - 1, 0))
         seen = known[at] == others[rows] if len(known) else np.zeros(len(rows), dtype=np.bool_)
         found[:, rows[seen]] = np.array(sums)[:, at[seen]]
+        if likes.everyone is not None and not seen.all():  # nobody said yes to both
+            none, far = Sums(*np.zeros((N_SUMS, int((~seen).sum())))), others[rows[~seen]]
+            found[:, rows[~seen]] = _of_everyone(likes, int(items[rows[0]]), far, none)
     return Sums(*found)
 
 

@@ -92,7 +92,10 @@ class Updating:
     def rated(self, users: Positions, items: Bits | None) -> Entries:
         """What users have rated, of all items or of these."""
         by_user = self.change.now.by_user.taken(users)
-        return by_user if items is None else by_user.kept(items[by_user.index])
+        if items is None:
+            return by_user
+        kept = by_user.kept(items[by_user.index])
+        return kept._replace(missing=kept.missing * items) if kept.missing.size else kept
 
     def chain(
         self, pmf: Floats, indicators: NDArray[np.float64 | np.bool_], rng: np.random.Generator
@@ -132,7 +135,7 @@ class Updating:
         variance = float(np.mean(pmf * (1 - pmf))) / (prior.pmfs.concentration + 1)
         strict = 1.0 / max(variance, LEAST_VARIANCE)
         step = DrawUsers(prior, around.towards, strict, chain.rng)
-        n_ratings = by_user.sizes.astype(np.float64)
+        n_ratings = by_user.counts
         precision, seeds = chain.precision[users], chain.user_seeds[users]
         rows = (centres, pmf, n_ratings, precision, seeds)
         chain.engine.run(step, by_user, chain.indicators, *rows)

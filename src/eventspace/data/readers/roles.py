@@ -102,7 +102,7 @@ def long_roles(table: Table, *, valued: bool = True) -> Roles | None:
 def _pair_roles(table: Table) -> Roles | None:
     """The user and the item of a table in which no column is named for the value, if it has them.
 
-    Columns without a name for it are these if there are just two.
+    Columns without a name for it are these if there are just two, which can only be ids.
     """
     found = [role(name) for name in table.names]
     if table.pivoted or {"value", "successes", "trials"} & set(found):
@@ -111,8 +111,25 @@ def _pair_roles(table: Table) -> Roles | None:
     free = [j for j, r in enumerate(found) if r is None]
     lacking = [r for r in ("user", "item") if r not in roles]
     if not lacking:
-        return roles
-    return roles | dict(zip(lacking, free, strict=True)) if len(free) == len(lacking) else None
+        return _without_value(table, roles)
+    if len(free) != len(lacking) or not all(_only_ids(table, j, None) for j in free):
+        return None
+    return roles | dict(zip(lacking, free, strict=True))
+
+
+def _without_value(table: Table, roles: Roles) -> Roles:
+    """The roles, if no other column may be the value: a number or a truth value that has no role"""
+    for j, name in enumerate(table.names):
+        other = role(name) is None and j not in roles.values() and not _is_time(table, j)
+        if other and column_kind(table.column(j)) in ("number", "bool"):
+            raise ColumnsError(
+                f"Column {shown(name)} may be the value: a yes or a no.",
+                remedy=f"Say so with {_from_long(['value'])}, or leave the column out: then every "
+                "row is a yes.",
+                shell=f"Say so with {_options(['value'])}, or leave the column out: then every "
+                "row is a yes.",
+            )
+    return roles
 
 
 def _looks_long(table: Table, columns: list[int]) -> bool:
@@ -128,8 +145,9 @@ def _looks_long(table: Table, columns: list[int]) -> bool:
 def assign(table: Table, given: Mapping[str, Hashable], *, valued: bool = True) -> Roles:
     """The roles of the columns of a long table: as given, else by name, else by position."""
     roles = _named(table, given)
-    if not valued and {"user", "item"} <= roles.keys() and not {"successes", "trials"} & set(roles):
-        return roles
+    said = {"value", "successes", "trials"} & set(roles)
+    if not valued and {"user", "item"} <= roles.keys() and not said:
+        return _without_value(table, roles)
     filled = _filled(table, roles)
     if filled is None:
         raise _missing(table, set(_lacking(roles)))
