@@ -7,7 +7,6 @@ none to choose. ``python -m benchmarks.top_n`` measures and writes the tables of
 from __future__ import annotations
 
 import itertools
-import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -109,11 +108,9 @@ def item_knn(seen: sparse.csr_matrix, neighbours: int) -> Scores:
 
 def of_cornac(seen: sparse.csr_matrix, **options: Any) -> Scores:
     """A variational autoencoder (VAECF), the best of Cornac's that we tried beside its EASE."""
-    import torch
     from cornac.data import Dataset
     from cornac.models import VAECF
 
-    torch.set_num_threads(os.cpu_count() or 1)
     entries = seen.tocoo()
     rows = zip(entries.row.tolist(), entries.col.tolist(), np.ones(entries.nnz), strict=True)
     train = Dataset.build(list(rows))
