@@ -242,13 +242,17 @@ class Observations:
         To it come those of missing entries that say no.
         """
         n_missing = self.n_users * self.n_items - self.n_observed
-        return self.mean_weight * self.n_observed + self.missing * n_missing
+        return self._stored_weight + self.missing * n_missing
+
+    @property
+    def _stored_weight(self) -> float:
+        weight = self.by_user.weight
+        return float(weight.sum(dtype=np.float64)) if self.weighted else float(self.n_observed)
 
     @property
     def mean_weight(self) -> float:
         """What weights are measured in, so that noise is that of a typical observation."""
-        weight = self.by_user.weight
-        return float(weight.sum(dtype=np.float64)) / len(weight) if self.weighted else 1.0
+        return self._stored_weight / self.n_observed
 
     def with_unit_weight(self, unit: float) -> Observations:
         """The same with weights in units of ``unit``; without weights, the same."""
