@@ -71,11 +71,8 @@ def measure_baskets(seed: int) -> dict[str, Any]:
     train, test = wide[half], wide[~half]
     single = KolmogorovDescent(N_EVENTS, random_state=seed).fit(train)
     ensemble = KolmogorovEnsemble(n_models=4, random_state=seed).fit(train)
-    positive = train.where(train > 0).dropna(how="all")
-    blind = KolmogorovDescent(8, random_state=seed).fit(positive)
     found = rules(train, single)
     return {
-        "positive_only": float(blind.inverse_transform(blind.pmf_).min()),
         "share": float(train.to_numpy().mean()),
         "said": {name: float(some["confidence"].mean()) for name, some in found.items()},
         "rules": {name: held_out(test, some, 1.0) for name, some in found.items()},

@@ -67,7 +67,8 @@ class TableTarget:
                 demand(not flaw, f"a warning: {flaw}")
             demand_sound(observed)
             self._demand_all(content, observed)
-            if number % FITTED == 0 and observed.n_observed:
+            several = observed.n_observed and np.ptp(observed.by_user.value) > 0
+            if number % FITTED == 0 and several:  # others are refused, which has tests of its own
                 _fit(observed)
         except NonsenseError as error:
             return Verdict(Kind.NONSENSE, re.sub(r"\d+", "#", str(error)), str(error))
