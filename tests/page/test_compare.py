@@ -113,3 +113,4 @@ def test_a_user_leads_to_a_comparison(visit) -> None:
     page = visit.go("user/4")
     page.get_by_role("link", name="Compare with another user").click()
     page.wait_for_selector(f"h2:has-text('User {people(page, 4)[0]} and User')")
+    assert page.url.endswith("#/compare/4")

@@ -40,6 +40,9 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         events, and at most one event for every four users. Nothing is weighed with fewer than
         twenty ratings per user, one draw per chain, or groups of one chain. If chains are weighed,
         each draw keeps its own indicators, and the draws of a group share their PMFs.
+    meets : bool, default True
+        Whether who meets what is learnt as well, by which :meth:`recommend` ranks. A full
+        table has nothing to learn.
     n_chains : int or "auto", default "auto"
         Independent chains, each from its own descent. "auto": 24 for tables of less than 2,000
         entries, where they take less than a minute, else 8.
