@@ -189,4 +189,4 @@ def test_items_and_operators_are_inserted(visit, model) -> None:
     text = field.input_value()
     assert str(model.query(text)) == text == str(model.event(HOSTILE[2]) & ~model.event("Film 05"))
     wanted = f"{model.query(text).probability():.2%}"
-    page.wait_for_function("p => document.querySelector('.large').textContent === p", arg=wanted)
+    page.wait_for_function("p => document.querySelector('.large')?.textContent === p", arg=wanted)
