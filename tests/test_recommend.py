@@ -58,8 +58,9 @@ def test_the_chance_is_the_product(model, table) -> None:
 def test_the_chance_to_meet_is_learnt(model, table) -> None:
     """Popular items of one's own kind are likelier met than the rest."""
     meetings = model.fitted_.record.meetings
-    assert meetings.pmf.shape[1] == N_MODELS * N_EVENTS
-    assert_allclose(meetings.pmf.sum(axis=1), 1, rtol=1e-4)
+    assert meetings.weights.shape[1] == N_MODELS * N_EVENTS
+    assert_allclose(meetings.mass.sum(), 1, rtol=1e-4)
+    assert (meetings.mass >= 0).all()
     p = meetings.chances(np.arange(len(model.user_ids_)))
     met = table.pivot_table(index="user", columns="item", values="rating").notna()
     met = met.loc[list(model.user_ids_), list(model.item_ids_)].to_numpy()
@@ -72,10 +73,23 @@ def test_the_weights_of_meetings(table) -> None:
     seen = KolmogorovModel(2, **QUICK, meets=False).fit(table).observations_
     met = Met.of(seen)
     assert (met.by_user.value == 1).all()
+    assert_allclose(Met.of(seen, 0.5).by_user.value, (1 + seen.by_user.value) / 2)
     weight = (seen.by_user.sizes + 5.0) ** -0.5
     ratio = met.by_item.missing / weight
     assert_allclose(ratio, ratio[0])
-    assert_allclose(met.by_item.weight, 2 * met.by_item.missing[met.by_item.index], rtol=1e-6)
+    assert_allclose(met.by_item.weight, met.by_item.missing[met.by_item.index], rtol=1e-6)
+
+
+def test_weights_are_those_of_ridge_regression(model) -> None:
+    """min over w of |y_u - B w|^2 + 20 |w - mass|^2 for each model, y half a yes at the least."""
+    seen, meetings = model.observations_, model.fitted_.record.meetings
+    y = np.zeros((seen.n_users, seen.n_items))
+    users = np.repeat(np.arange(seen.n_users), seen.by_user.sizes)
+    y[users, seen.by_user.index] = 0.5 + 0.5 * seen.by_user.value
+    for k, (weights, bits) in enumerate(models_of(meetings)):
+        mass, B = meetings.mass[64 * k :][:64] * np.float64(N_MODELS), bits.astype(float)
+        wanted = mass + np.linalg.solve(B.T @ B + 20 * np.eye(64), B.T @ (y - B @ mass).T).T
+        assert_allclose(weights, wanted, atol=1e-5)
 
 
 def test_many_at_once_are_each_alone(model) -> None:
@@ -163,7 +177,7 @@ def test_newcomers_meet_what_those_like_them_meet(model, table) -> None:
     assert_allclose(found[:, items(99)].mean(), everyone[:, items(99)].mean(), rtol=0.5)
     known = model.fitted_.update(table.iloc[:1].assign(rating=3))
     if isinstance(model, KolmogorovModel):  # the known keep theirs until the next fit
-        assert known.record.met_pmf is model.fitted_.record.met_pmf
+        assert known.record.met_weights is model.fitted_.record.met_weights
 
 
 def test_ties_go_to_what_was_rated_more(table) -> None:
@@ -210,11 +224,11 @@ def test_explanations_say_why_one_would_meet_it(model, table) -> None:
 
 
 def models_of(meetings):
-    """The PMFs and bits of each of the models."""
+    """The weights and bits of each of the models."""
     n = meetings.codes.shape[1]
     bits = unpack(meetings.codes, 64 * n)
     return [
-        (meetings.pmf[:, k : k + 64] * np.float64(n), bits[:, k : k + 64])
+        (meetings.weights[:, k : k + 64] * np.float64(n), bits[:, k : k + 64])
         for k in range(0, 64 * n, 64)
     ]
 
@@ -223,14 +237,14 @@ def test_who_meets_another_by_enumeration(model) -> None:
     meetings = model.fitted_.record.meetings
     base, of_others = meetings.together(2, np.array([0, 5]))
     both = one = rate = 0.0
-    for pmf, bits in models_of(meetings):
-        mass = pmf.mean(axis=0) / meetings.codes.shape[1]
+    for k, (_, bits) in enumerate(models_of(meetings)):
+        mass = meetings.mass[64 * k :][:64]
         rate += mass @ bits[2]
         both, one = both + mass @ (bits[2] & bits[5]), one + mass @ bits[5]
     assert base == pytest.approx(rate, rel=1e-5)
     assert of_others[1] == pytest.approx(both / one, rel=1e-5)
-    p = sum(pmf @ bits.T for pmf, bits in models_of(meetings)) / meetings.codes.shape[1]
-    assert_allclose(meetings.chances(np.arange(3)), p[:3] ** 2, rtol=1e-4)
+    p = sum(weights @ bits.T for weights, bits in models_of(meetings)) / meetings.codes.shape[1]
+    assert_allclose(meetings.chances(np.arange(3)), np.clip(p[:3], 0, 1) ** 2, atol=1e-5)
 
 
 def test_baselines_rank_as_they_predict(table) -> None:

@@ -68,8 +68,9 @@ ARRAYS = {
     "noise": Array("float64", ("users",), 0.0, 1e6),
     "same_bits": Array("float64", ("events",), 0.0, 1.0, unknown=True),
     "same_pmf": Array("float64", ("events",), -1.0, 1.0, unknown=True),
-    "met_pmf": Array("float32", ("users", "met_events"), 0.0, 1.0),
+    "met_weights": Array("float32", ("users", "met_events"), -1e6, 1e6),
     "met_codes": Array("uint64", ("items", "met_words")),
+    "met_mass": Array("float32", ("met_events",), 0.0, 1.0),
     "half_codes": Array("uint64", ("items", "halves")),
     "open": Array("float64", ("users",), 0.0),
     "covariance": Array("float64", ("groups", "joint", "joint"), -1e6, 1e6),
@@ -223,8 +224,8 @@ def check_fit(
         _check_halves(arrays["half_codes"], n_events)
         if numbers["n_learnt_users"] > n_users or numbers["n_learnt_items"] > n_items:
             raise InvariantError("more users or items were learnt from than there are")
-    if "met_pmf" in arrays:
-        _check_meetings(arrays["met_pmf"], arrays["met_codes"])
+    if "met_mass" in arrays:
+        _check_meetings(arrays["met_mass"], arrays["met_codes"])
     if "history" in arrays and not arrays["history"].size:
         raise InvariantError("history is empty")
     if "n_samples" in numbers:
@@ -238,14 +239,13 @@ def _check_halves(codes: NDArray[Any], n_events: int) -> None:
         raise InvariantError(f"half_codes have events beyond the {n_events:,} that there are")
 
 
-def _check_meetings(pmf: NDArray[Any], codes: NDArray[Any]) -> None:
+def _check_meetings(mass: NDArray[Any], codes: NDArray[Any]) -> None:
     """Models of 64 events side by side."""
     n_models = codes.shape[1]
-    if n_models > MOST_SAMPLES or pmf.shape[1] != n_models * WORD:
-        raise InvariantError(f"met_pmf has {pmf.shape[1]:,} events, met_codes {n_models:,} words")
-    row = _simplex_flaw(pmf, n_models, MET_SLACK) if n_models else -1
-    if row >= 0:
-        raise InvariantError(f"row {row} of met_pmf is no distribution")
+    if n_models > MOST_SAMPLES or len(mass) != n_models * WORD:
+        raise InvariantError(f"met_mass has {len(mass):,} events, met_codes {n_models:,} words")
+    if n_models and _simplex_flaw(mass[None], n_models, MET_SLACK) >= 0:
+        raise InvariantError("met_mass is no distribution")
 
 
 def _check_array(name: str, array: NDArray[Any], axes: dict[str, int]) -> None:

@@ -55,7 +55,7 @@ class CPU:
         """
         n_events = factors.shape[1]
         form, shared = _former(table, factors)
-        cuts = _chunks(table, n_events) if at_a_time is None else _blocks(table)
+        cuts = _chunks(table, n_events, shared) if at_a_time is None else _blocks(table)
         most = at_a_time or max((chunk.stop - chunk.start for chunk in cuts), default=0)
         chunks = deque(enumerate(cuts))
         sums: list[Any] = [0.0] * len(cuts)
@@ -152,12 +152,14 @@ def _full_table(entries: Entries, n_columns: int) -> NDArray[np.float32] | None:
     return entries.value.reshape(n_rows, n_columns)
 
 
-def _chunks(table: Table, n_events: int) -> list[slice]:
+def _chunks(table: Table, n_events: int, shared: bool) -> list[slice]:
     """Cut the rows into slices of about equal work, whatever the number of threads."""
     n_rows = _n_rows(table)
     n_entries = 0 if isinstance(table, Product) else table.ptr
-    work = (n_entries + SOLVE_WORK * n_events * np.arange(n_rows + 1)) * n_events**2
-    n_chunks = max(work[-1] // CHUNK_WORK, n_rows * n_events**2 * 8 // CHUNK_BYTES, 1)
+    each = n_events if shared else n_events**2  # multiply-adds
+    work = (n_entries + SOLVE_WORK * n_events * np.arange(n_rows + 1)) * each
+    held = 0 if shared else n_rows * n_events**2 * 8
+    n_chunks = max(work[-1] // CHUNK_WORK, held // CHUNK_BYTES, 1)
     return _slices(np.searchsorted(work, np.linspace(0, work[-1], n_chunks + 1)))
 
 

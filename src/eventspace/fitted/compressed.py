@@ -105,8 +105,7 @@ def compressed(
         n_learnt_items=observations.n_items,
         half_codes=np.array(half_codes, np.uint64).reshape(-1, len(bits)).T.copy(),
         interrupted=interrupted,
-        met_pmf=meetings.pmf,
-        met_codes=meetings.codes,
+        **meetings.fields(),
     )
 
 

@@ -62,8 +62,7 @@ def drawn(
         concentration=laws.concentration,
         user_spread=float(np.sqrt(laws.user_variance)),
         item_spread=float(np.sqrt(laws.item_variance)),
-        met_pmf=meetings.pmf,
-        met_codes=meetings.codes,
+        **meetings.fields(),
     )
 
 

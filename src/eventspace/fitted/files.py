@@ -178,9 +178,9 @@ def load_fit(path: str | os.PathLike[str], wanted: str | None = None) -> tuple[F
 
 
 def _read_arrays(kind: type[Fit], stored: archive.Stored) -> dict[str, NDArray[Any]]:
-    names, met = _names(kind, ARRAYS), ("met_pmf", "met_codes")
+    names = _names(kind, ARRAYS)
     if stored.header["version"] < 4:
-        names = [name for name in names if name not in met]
+        names = [name for name in names if not name.startswith("met_")]
     texts = [name for name in names if ARRAYS[name].dtype == "object"]
     entries = [f"by_user_{name}" for name in ENTRIES]
     arrays = stored.numbers([*(name for name in names if name not in texts), *entries])
@@ -192,7 +192,7 @@ def _read_arrays(kind: type[Fit], stored: archive.Stored) -> dict[str, NDArray[A
         arrays[name] = stored.objects(name, table.shape[-1] if table.ndim else 0)
     stored.refuse_others()
     nothing = Meetings.none(len(arrays["user_ids"]), len(arrays["item_ids"]))
-    return {**dict(zip(met, nothing, strict=True)), **arrays}
+    return {**nothing.fields(), **arrays}
 
 
 def _checked_header(kind: type[Fit], header: dict[str, Any]) -> dict[str, Any]:

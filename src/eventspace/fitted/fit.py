@@ -61,8 +61,7 @@ class Fit(ABC):
         self, now: Observations, users: Positions, items: Positions, engine: Engine
     ) -> dict[str, Any]:
         """Who meets what, with some users and items solved anew."""
-        pmf, codes = self.meetings.solved(now, users, items, engine)
-        return {"met_pmf": pmf, "met_codes": codes}
+        return self.meetings.solved(now, users, items, engine).fields()
 
     @property
     @abstractmethod
@@ -178,15 +177,16 @@ class CompressedFit(Fit):
     n_learnt_items: int
     half_codes: Codes  # items x halves: the sets there; one group of chains has no halves
     interrupted: bool  # whether Ctrl-C ended the chains, or the compression
-    met_pmf: NDArray[np.float32]  # who meets what: users x events, none if it was not learnt
+    met_weights: NDArray[np.float32]  # who meets what: users x events, none if it was not learnt
     met_codes: Codes  # items x words
+    met_mass: NDArray[np.float32]  # events: the population's
 
     estimator: ClassVar[str] = "KolmogorovModel"
 
     @property
     def meetings(self) -> Meetings:
         """Who meets what."""
-        return Meetings(self.met_pmf, self.met_codes)
+        return Meetings(self.met_weights, self.met_codes, self.met_mass)
 
     @property
     def spread(self) -> Floats:
@@ -338,15 +338,16 @@ class PosteriorFit(AverageFit):
     concentration: float  # of PMFs around their centres
     user_spread: float  # of the users' inclinations: a standard deviation
     item_spread: float
-    met_pmf: NDArray[np.float32]  # who meets what: users x events, none if it was not learnt
+    met_weights: NDArray[np.float32]  # who meets what: users x events, none if it was not learnt
     met_codes: Codes  # items x words
+    met_mass: NDArray[np.float32]  # events: the population's
 
     estimator: ClassVar[str] = "KolmogorovPosterior"
 
     @property
     def meetings(self) -> Meetings:
         """Who meets what."""
-        return Meetings(self.met_pmf, self.met_codes)
+        return Meetings(self.met_weights, self.met_codes, self.met_mass)
 
     @cached_property
     def unsaid(self) -> Bits:

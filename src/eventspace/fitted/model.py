@@ -28,7 +28,6 @@ from eventspace.fitted.summary import Summary, summary_of_model
 from eventspace.fitting.constraints import given_indicators
 from eventspace.fitting.half_steps import HalfSteps, new_pmfs
 from eventspace.fitting.learning import learn
-from eventspace.fitting.meetings import Meetings
 from eventspace.fitting.settings import DescentSettings, checked_steps
 from eventspace.logic.algebra import Event
 from eventspace.logic.event_labels import EventLabels
@@ -234,7 +233,7 @@ class FittedModel(RuleTeller):
             return None
         met = seen.by_user.index[seen.by_user.ptr[user] : seen.by_user.ptr[user + 1]]
         met = met[met != item]
-        both = Meetings(meetings.pmf, meetings.codes[[item]]).chances(np.array([user, -1]))
+        both = meetings._replace(codes=meetings.codes[[item]]).chances(np.array([user, -1]))
         chance, population = both[:, 0].tolist()
         base, of_others = meetings.together(item, met)
         first = np.argsort(-of_others, kind="stable")[:REASONS]
