@@ -36,6 +36,7 @@ from eventspace.logic.expressions import event_of
 from eventspace.logic.order import Order
 
 REASONS = 3  # items met that say most about another
+FEW = 20.0  # ratings of an item that make its share half sure
 _SEED = 1 << 30  # of the first restart: hardly the one that the caller chose
 
 
@@ -236,7 +237,9 @@ class FittedModel(RuleTeller):
         both = meetings._replace(codes=meetings.codes[[item]]).chances(np.array([user, -1]))
         chance, population = both[:, 0].tolist()
         base, of_others = meetings.together(item, met)
-        first = np.argsort(-of_others, kind="stable")[:REASONS]
+        ratings = seen.by_item.sizes[met]
+        sure = ratings / (ratings + FEW)  # what few have met tells little
+        first = np.argsort(-sure * (of_others - base), kind="stable")[:REASONS]
         told = [(seen.item_ids[met[k]], float(of_others[k])) for k in first if of_others[k] > base]
         return Meeting(chance, population, base, tuple(told))
 
