@@ -78,6 +78,7 @@ def test_visits(folder, capsys) -> None:
     visits.to_csv(folder / "visits.csv", index=False)
     told = ask(capsys, "fit", folder / "visits.csv", "-o", folder / "v", code=2).err
     assert "No column is named like the value" in told
+    assert "--missing no" in told
     ones = visits.assign(value=1)
     ones.to_csv(folder / "ones.csv", index=False)
     told = ask(capsys, "fit", folder / "ones.csv", "-o", folder / "v", code=2).err

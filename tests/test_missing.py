@@ -80,7 +80,7 @@ def test_named_columns_and_files(tmp_path) -> None:
         (VISITS, {"missing": "none"}, r"missing='none' does not say what missing entries mean"),
         (VISITS, {"missing": -1}, r"missing=-1 does not say"),
         (VISITS.assign(value=3.0), {"missing": "no"}, r"Values run from 3 to 3, .*scale=\(0, 3\)"),
-        (VISITS, {}, "No column is named like the value"),
+        (VISITS, {}, r"No column is named like the value.*missing=\"no\""),
         (VISITS.assign(clicked=[1, 0, 1, 1, 0]), {"missing": "no"}, "'clicked' may be the value"),
         (VISITS, {"missing": 1e39}, "does not say"),
         ((["a"], ["b"]), {}, r'With missing="no", \(users, items\) will do'),

@@ -116,7 +116,7 @@ def recommended(
     elif many:
         users = known_positions(known.user_ids, ids, "user", *REMEDY)
     else:
-        users = np.array([known_position(known.user_ids, user, "user")])
+        users = np.array([known_position(known.user_ids, user, "user", *REMEDY)])
     step, blocks = max(1, BLOCK // known.n_items), []
     with bar("recommend", len(users), show) as update:
         for start in range(0, max(len(users), 1), step):

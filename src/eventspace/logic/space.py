@@ -94,13 +94,19 @@ class Space:
         return position
 
 
-def known_position(ids: Ids, wanted: Any, what: str) -> int:
-    """The position of one id; an unknown one is an error that names the nearest."""
+def known_position(
+    ids: Ids, wanted: Any, what: str, remedy: str = "", shell: str | None = None
+) -> int:
+    """The position of one id; an unknown one is an error that names the nearest, and the remedy."""
     if not isinstance(wanted, Hashable):
         raise UserError(f"The id of one {what} is wanted, not {shown(wanted)}.")
     position = int(ids.positions([wanted])[0])
     if position < 0:
-        raise UserError(f"The model knows no {what} {shown(wanted)}{_nearest(ids, wanted)}")
+        raise UserError(
+            f"The model knows no {what} {shown(wanted)}{_nearest(ids, wanted)}",
+            remedy=remedy,
+            shell=shell,
+        )
     return position
 
 

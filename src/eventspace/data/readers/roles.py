@@ -294,11 +294,15 @@ def _ambiguous(table: Table) -> ColumnsError:
 def _missing(table: Table, missing: set[str]) -> ColumnsError:
     order: list[str] = [r for r in ("user", "item", "value", "successes", "trials") if r in missing]
     to_name = f"the columns are {shown_names(table.names)}. For a long table, name it:"
-    wide = "for a wide one (users x items)"
+    remedy = f"{to_name} {_from_long(order)}; for a wide one (users x items) use "
+    remedy += "Observations.from_wide(data)."
+    shell = f"{to_name} {_options(order)}; for a wide one (users x items) say --wide."
+    if order == ["value"]:
+        yes = " If each row is a yes, as in visits, clicks and baskets:"
+        remedy += f'{yes} Observations.of(data, missing="no").'
+        shell += f"{yes} --missing no."
     return ColumnsError(
-        f"No column is named like the {' or the '.join(order)}:",
-        remedy=f"{to_name} {_from_long(order)}; {wide} use Observations.from_wide(data).",
-        shell=f"{to_name} {_options(order)}; {wide} say --wide.",
+        f"No column is named like the {' or the '.join(order)}:", remedy=remedy, shell=shell
     )
 
 
