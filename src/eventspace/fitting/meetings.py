@@ -39,10 +39,10 @@ from eventspace.fitting.half_steps import FreeIndicators, HalfSteps, PmfStep, ne
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
 
-N_MODELS, N_EVENTS, N_ITER = 16, WORD, 6
+N_MODELS, N_EVENTS, N_ITER = 20, WORD, 6
 FEW = 5.0  # entries that a user's number of them is taken to be more
 DISLIKED = 0.5  # what a meeting counts for weights where nothing was liked; 1 where all was
-PMF_PENALTY, WEIGHT_PENALTY = 3.0, 20.0  # of what a user has more or less than the population
+PENALTY = 20.0  # of what a user has more or less than the population
 SOLVER, NEARLY = Local(1), Pairwise(1e-3)
 
 Float32s = NDArray[np.float32]
@@ -163,7 +163,7 @@ class Free:
 
 def _weights(engine: Engine, by_user: Entries, sets: Codes, mass: Floats) -> Floats:
     """Of users, given what they have met; those who have met nothing are as the population is."""
-    return new_pmfs(PmfStep(engine, Free(), WEIGHT_PENALTY), by_user, sets, mass).pmf
+    return new_pmfs(PmfStep(engine, Free(), PENALTY), by_user, sets, mass).pmf
 
 
 def learn_meetings(
@@ -176,7 +176,7 @@ def learn_meetings(
     met, rngs = Met.of(observations), rng.spawn(N_MODELS)
     by_user = Met.of(observations, DISLIKED).by_user
     alone = engine.with_threads(1)
-    steps = HalfSteps.on(alone, SOLVER, NEARLY, 0.0, PMF_PENALTY)
+    steps = HalfSteps.on(alone, SOLVER, NEARLY, 0.0, PENALTY)
     n_events = N_MODELS * N_EVENTS
     weights, mass = np.empty((n_users, n_events), np.float32), np.empty(n_events, np.float32)
     codes = np.empty((n_items, N_MODELS), np.uint64)
