@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior
 from eventspace.baselines import HypercubeModel, ItemKMeans
+from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
 from eventspace.engines import ENGINES, cpu, engine
 from eventspace.engines.gram import normal_equations
@@ -134,6 +135,16 @@ def test_rows_are_all_done_and_their_sum_does_not_depend_on_threads(n_rows) -> N
     assert_array_equal(found[2], found[3])
     for total in found:
         assert_allclose(total, (filled @ factors).sum(axis=0), rtol=1e-5)
+
+
+def test_rows_that_share_a_matrix_are_cut_into_fewer_chunks() -> None:
+    ptr, empty = np.arange(0, 20_001, 10), np.empty(0, np.float32)
+    table = Entries(ptr, np.zeros(20_000, np.int32), np.ones(20_000, np.float32), empty)
+    speaks = table._replace(missing=np.ones(1))
+    alone, shared = cpu._chunks(table, 64, shared=False), cpu._chunks(speaks, 64, shared=True)
+    assert 64**2 * 8 * max(cut.stop - cut.start for cut in alone) <= 1.1 * cpu.CHUNK_BYTES
+    assert 8 < len(shared) < len(alone) / 5
+    assert cpu._chunks(table, 64, shared=True) == alone  # a full table multiplies matrices
 
 
 def test_an_unknown_engine_is_refused_with_those_that_there_are() -> None:

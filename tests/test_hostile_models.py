@@ -207,6 +207,13 @@ def test_headers_that_no_compressed_model_has(compressed, changes, reason) -> No
         ("half_codes", lambda given: np.hstack([given] * 2), "half_codes has 4 columns"),
         ("half_codes", lambda given: given[:1], "half_codes has the shape"),
         ("pmf", set_at((0, 0), -0.5), "pmf"),
+        ("met_weights", set_at((0, 0), np.nan), "met_weights has numbers beyond"),
+        ("met_weights", set_at((0, 1), np.inf), "met_weights has numbers beyond"),
+        ("met_weights", set_at((1, 0), -1e7), "met_weights has numbers beyond"),
+        ("met_weights", lambda given: given[:, :-1], "met_mass has the shape"),
+        ("met_codes", lambda given: given[:, :-1], "met_mass has"),
+        ("met_mass", set_at(0, -0.1), "met_mass"),
+        ("met_mass", lambda given: given / 2, "met_mass is no distribution"),
     ],
 )
 def test_arrays_that_no_compressed_model_has(compressed, name, change, reason) -> None:

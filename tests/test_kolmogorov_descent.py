@@ -50,7 +50,9 @@ def test_a_planted_model_is_recovered() -> None:
 
 def test_the_same_seed_gives_the_same_model_on_any_number_of_threads(ratings, monkeypatch) -> None:
     monkeypatch.setattr(cpu, "CHUNK_WORK", 100)
-    assert len(cpu._chunks(Observations.of(ratings).by_user, 3, shared=False)) > 10
+    by_user = Observations.of(ratings).by_user
+    cuts = cpu._chunks(by_user, 3, shared=False)
+    assert len(cuts) > 10
     one, two = fitted(ratings, n_jobs=1), fitted(ratings, n_jobs=3)
     np.testing.assert_array_equal(one.codes_, two.codes_)
     np.testing.assert_array_equal(one.pmf_, two.pmf_)

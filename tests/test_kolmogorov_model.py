@@ -120,6 +120,8 @@ def test_the_same_seed_gives_the_same_model_on_any_number_of_threads(planted) ->
     )
     for name in ("pmf_", "codes_", "noise_", "same_bits_", "same_pmf_", "proved_"):
         assert_array_equal(getattr(one, name), getattr(two, name))
+    for mine, others in zip(one.fitted_.record.meetings, two.fitted_.record.meetings, strict=True):
+        assert_array_equal(mine, others)
     assert (one.loss_, one.unsure_) == (two.loss_, two.unsure_)
     assert not np.array_equal(one.pmf_, other.pmf_)
 

@@ -11,7 +11,8 @@ from scipy.special import ndtr
 from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior, load
 from eventspace._base.codes import unpack
 from eventspace.baselines import BiasModel, PopularityModel
-from eventspace.fitting.meetings import N_EVENTS, N_MODELS, Met
+from eventspace.engines import engine
+from eventspace.fitting.meetings import N_EVENTS, N_MODELS, Meetings, Met, next_chance
 from eventspace.rules.likes import ChanceOfLike
 
 QUICK = {"n_chains": 2, "n_warmup": 3, "n_draws": 4, "random_state": 0, "verbose": False}
@@ -52,7 +53,8 @@ def test_the_chance_is_the_product(model, table) -> None:
     cut = (model.liked_from_ - 1.5) / 4  # between the least like and the value below it
     assert_allclose(best["likes"], np.clip(ndtr((p - cut) / fit.spread[u]), 5e-3, 0.995), rtol=1e-4)
     met = [list(model.item_ids_).index(item) for item in best["item"]]
-    assert_allclose(best["meets"], fit.meetings.chances(np.array([u]))[0, met], rtol=1e-6)
+    M = fit.meetings.chances(np.array([u]))[0, met]
+    assert_allclose(best["meets"], 2 * np.maximum(M, 0.02) ** 1.8, rtol=1e-5)
 
 
 def test_the_chance_to_meet_is_learnt(model, table) -> None:
@@ -64,7 +66,7 @@ def test_the_chance_to_meet_is_learnt(model, table) -> None:
     p = meetings.chances(np.arange(len(model.user_ids_)))
     met = table.pivot_table(index="user", columns="item", values="rating").notna()
     met = met.loc[list(model.user_ids_), list(model.item_ids_)].to_numpy()
-    assert p[met].mean() > p[~met].mean() + 0.2
+    assert p[met].mean() > p[~met].mean() + 0.3
     population = meetings.chances(np.array([-1]))[0]
     assert np.corrcoef(population, met.mean(axis=0))[0, 1] > 0.95
 
@@ -83,6 +85,8 @@ def test_the_weights_of_meetings(table) -> None:
 def test_weights_are_those_of_ridge_regression(model) -> None:
     """min over w of |y_u - B w|^2 + 20 |w - mass|^2 for each model, y half a yes at the least."""
     seen, meetings = model.observations_, model.fitted_.record.meetings
+    again = meetings.solved(seen, np.array([3, 7]), np.arange(0), engine("cpu", 1))
+    assert_allclose(again.weights, meetings.weights, atol=1e-7)
     y = np.zeros((seen.n_users, seen.n_items))
     users = np.repeat(np.arange(seen.n_users), seen.by_user.sizes)
     y[users, seen.by_user.index] = 0.5 + 0.5 * seen.by_user.value
@@ -90,6 +94,56 @@ def test_weights_are_those_of_ridge_regression(model) -> None:
         mass, B = meetings.mass[64 * k :][:64] * np.float64(N_MODELS), bits.astype(float)
         wanted = mass + np.linalg.solve(B.T @ B + 20 * np.eye(64), B.T @ (y - B @ mass).T).T
         assert_allclose(weights, wanted, atol=1e-5)
+
+
+def test_chances_are_between_0_and_1() -> None:
+    weights = np.full((4, 64), np.array([[-1], [0.01], [0.5], [2]]) / 64, np.float32)
+    mass = np.full(64, 1 / 64, np.float32)
+    meetings = Meetings(weights, np.full((1, 1), 2**64 - 1, np.uint64), mass)
+    found = meetings.chances(np.array([0, 1, 2, 3, -1]))[:, 0]
+    assert_allclose(found, [0, 0.01, 0.5, 1, 1.51 / 4], rtol=1e-5)
+    wanted = [2 * 0.02**1.8, 2 * 0.02**1.8, 2 * 0.5**1.8, 1, 2 * (1.51 / 4) ** 1.8]
+    assert_allclose(next_chance(found), wanted, rtol=1e-5)
+
+
+def test_chances_are_those_of_pairs_held_out(table) -> None:
+    """Of what is not met, a fifth of all meetings come next: as many as the chances say."""
+    held = np.random.default_rng(1).random(len(table)) < 0.2
+    model = KolmogorovModel(3, **QUICK).fit(table[~held])
+    met = np.zeros((len(model.user_ids_), len(model.item_ids_)), np.bool_)
+    seen = model.observations_.by_user
+    met[np.repeat(np.arange(len(met)), seen.sizes), seen.index] = True
+    p = next_chance(model.fitted_.record.meetings.chances(np.arange(len(met))))[~met]
+    rate = held.sum() / len(p)
+    assert 0.4 * rate < p.mean() < 1.5 * rate
+
+
+def test_who_has_met_nothing_is_as_the_population(model, table) -> None:
+    fitted = model.fitted_.update((["zed"] * 2, [0, 1], [5, 4]))
+    fitted = fitted.update(forget=(["zed"] * 2, [0, 1]))
+    best = fitted.recommend(["zed", "nobody"], 30, unknown="population", seen=True)
+    wide = best.pivot(index="item", columns="user", values="meets")
+    assert_allclose(wide["zed"], wide["nobody"], rtol=0.05)  # zed was one of 61
+    wide = table.pivot_table(index="user", columns="item", values="rating")
+    wide.loc["empty"] = np.nan
+    other = type(model)(3, **QUICK).fit(wide).fitted_.record.meetings
+    assert_allclose(
+        other.chances(np.array([len(wide) - 1])), other.chances(np.array([-1])), rtol=1e-3
+    )
+
+
+def test_reasons_begin_with_what_many_have_met(model) -> None:
+    """The share of an item that few have met is drawn to that of all."""
+    fitted, record = model.fitted_, model.fitted_.record
+    seen, user = record.observations, 3
+    met = seen.by_user.index[seen.by_user.ptr[user] : seen.by_user.ptr[user + 1]]
+    item = int(np.setdiff1d(np.arange(30), met)[0])
+    base, of_others = record.meetings.together(item, met)
+    ratings = seen.by_item.sizes[met]
+    order = np.argsort(-(of_others - base) * ratings / (ratings + 20), kind="stable")
+    wanted = [seen.item_ids[met[k]] for k in order[:3] if of_others[k] > base]
+    found = fitted.explain(seen.user_ids[user], seen.item_ids[item]).meeting.reasons
+    assert [other for other, _ in found] == wanted
 
 
 def test_many_at_once_are_each_alone(model) -> None:
@@ -244,7 +298,7 @@ def test_who_meets_another_by_enumeration(model) -> None:
     assert base == pytest.approx(rate, rel=1e-5)
     assert of_others[1] == pytest.approx(both / one, rel=1e-5)
     p = sum(weights @ bits.T for weights, bits in models_of(meetings)) / meetings.codes.shape[1]
-    assert_allclose(meetings.chances(np.arange(3)), np.clip(p[:3], 0, 1) ** 2, atol=1e-5)
+    assert_allclose(meetings.chances(np.arange(3)), np.clip(p[:3], 0, 1), atol=1e-5)
 
 
 def test_baselines_rank_as_they_predict(table) -> None:

@@ -259,8 +259,8 @@ def _check_array(name: str, array: NDArray[Any], axes: dict[str, int]) -> None:
         if not all(isinstance(word, str) and len(word) < MOST_NAME for word in array):
             raise InvariantError(f"{name} are not all text")
         return
-    if rule.dtype != "float64" or not array.size or name == "pmf":  # its rows are looked at as such
-        return
+    if not rule.dtype.startswith("float") or not array.size or name == "pmf":  # its rows are
+        return  # looked at as such
     low, high = (np.fmin, np.fmax) if rule.unknown else (np.minimum, np.maximum)
     least, most = float(low.reduce(array, axis=None)), float(high.reduce(array, axis=None))
     if rule.unknown and math.isnan(least):  # nothing is known at all

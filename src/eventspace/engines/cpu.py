@@ -156,9 +156,10 @@ def _chunks(table: Table, n_events: int, shared: bool) -> list[slice]:
     """Cut the rows into slices of about equal work, whatever the number of threads."""
     n_rows = _n_rows(table)
     n_entries = 0 if isinstance(table, Product) else table.ptr
-    each = n_events if shared else n_events**2  # multiply-adds
+    light = shared and not isinstance(table, Product) and table.missing.size > 0
+    each = n_events if light else n_events**2  # multiply-adds
     work = (n_entries + SOLVE_WORK * n_events * np.arange(n_rows + 1)) * each
-    held = 0 if shared else n_rows * n_events**2 * 8
+    held = 0 if light else n_rows * n_events**2 * 8
     n_chunks = max(work[-1] // CHUNK_WORK, held // CHUNK_BYTES, 1)
     return _slices(np.searchsorted(work, np.linspace(0, work[-1], n_chunks + 1)))
 

@@ -28,6 +28,7 @@ from eventspace.fitted.summary import Summary, summary_of_model
 from eventspace.fitting.constraints import given_indicators
 from eventspace.fitting.half_steps import HalfSteps, new_pmfs
 from eventspace.fitting.learning import learn
+from eventspace.fitting.meetings import next_chance
 from eventspace.fitting.settings import DescentSettings, checked_steps
 from eventspace.logic.algebra import Event
 from eventspace.logic.event_labels import EventLabels
@@ -115,7 +116,7 @@ class FittedModel(RuleTeller):
         spread = self.record.spread
         typical = np.sqrt(np.mean(np.square(spread[seen.by_user.rated])))  # the population's, at -1
         law = ChanceOfLike.of(seen, np.append(spread, typical), liked_from(seen, like))
-        likes, met = law(p, users[:, None]), meetings.chances(users)
+        likes, met = law(p, users[:, None]), next_chance(meetings.chances(users))
         return {"chance": met * likes, "meets": met, "likes": likes}
 
     # what it takes in
@@ -235,7 +236,7 @@ class FittedModel(RuleTeller):
         met = seen.by_user.index[seen.by_user.ptr[user] : seen.by_user.ptr[user + 1]]
         met = met[met != item]
         both = meetings._replace(codes=meetings.codes[[item]]).chances(np.array([user, -1]))
-        chance, population = both[:, 0].tolist()
+        chance, population = (both if seen.missing else next_chance(both))[:, 0].tolist()
         base, of_others = meetings.together(item, met)
         ratings = seen.by_item.sizes[met]
         sure = ratings / (ratings + FEW)  # what few have met tells little

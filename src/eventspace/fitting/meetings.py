@@ -12,8 +12,7 @@ are a little more, or a little less, likely. For that a meeting counts the more,
 liked. So a user has *weights*, of either sign, and M is cut to [0, 1].
 
 M has learnt from pairs that are not met that they are not. Whether one of these is met next is
-another question. Where part of a table was held out, the chance was about that of M squared: 1.8 is
-the slope of its logarithm on MovieLens 100K, 1.7 on 1M.
+another question: ``next_chance`` answers it, as it was where part of MovieLens was held out.
 
 Where what is missing says no, to meet is to say yes: there the stored values count.
 """
@@ -28,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.codes import WORD, unpack
-from eventspace._base.threads import run_together
+from eventspace._base.threads import one_blas_thread, run_together
 from eventspace._base.types import Codes, Floats, Positions
 from eventspace.data.entries import Entries
 from eventspace.data.missing import that_speak
@@ -48,6 +47,12 @@ SOLVER, NEARLY = Local(1), Pairwise(1e-3)
 Float32s = NDArray[np.float32]
 BLOCK = 4096  # items at a time
 NO_WEIGHT = np.empty(0, np.float32)
+
+
+def next_chance(met: Float32s) -> Float32s:
+    """P[meets next] of a pair that is not met, given M: 2 M^1.8, where M is at least 0.02."""
+    found = 2 * np.maximum(met, np.float32(0.02)) ** np.float32(1.8)
+    return np.minimum(found, np.float32(1))
 
 
 class Meetings(NamedTuple):
@@ -71,15 +76,21 @@ class Meetings(NamedTuple):
         return {f"met_{name}": array for name, array in self._asdict().items()}
 
     def chances(self, users: Positions) -> Float32s:
-        """P[meets next] of all items for some users, -1 for the population: users x items."""
+        """M of all items for some users, -1 for the population: users x items."""
         weights = self.weights[users]
-        weights[users < 0] = self.mass
+        weights[users < 0] = self.mean
         found = np.empty((len(users), len(self.codes)), np.float32)
         for start in range(0, len(self.codes), BLOCK):
             items = slice(start, start + BLOCK)
             bits = unpack(self.codes[items], len(self.mass)).astype(np.float32)
             found[:, items] = weights @ bits.T
-        return np.square(np.clip(found, 0.0, 1.0))
+        np.clip(found, 0.0, 1.0, out=found)
+        return found
+
+    @property
+    def mean(self) -> Float32s:
+        """The weights of the population."""
+        return np.asarray(self.weights.mean(axis=0, dtype=np.float64), np.float32)
 
     def together(self, item: int, others: Positions) -> tuple[float, Floats]:
         """Of all users how many meet an item; and how many of those who meet each of some others.
@@ -115,13 +126,15 @@ class Meetings(NamedTuple):
         by_user, by_item = met.by_user.taken(users), met.by_item.taken(items)
         step, seeds = FreeIndicators(engine, SOLVER), np.zeros(len(items), np.uint64)
         n_models = self.codes.shape[1]
-        for k in range(n_models):
-            sets, events = found.codes[:, k], slice(k * N_EVENTS, (k + 1) * N_EVENTS)
-            mass = self.mass[events] * np.float64(n_models)
-            found.weights[users, events] = _weights(engine, by_user, sets, mass) / n_models
-            if items.size:
-                weights = found.weights[:, events] * np.float64(n_models)
-                sets[items] = step(by_item, weights, sets[items], seeds).codes
+        with one_blas_thread():
+            for k in range(n_models):
+                sets, events = found.codes[:, k], slice(k * N_EVENTS, (k + 1) * N_EVENTS)
+                mass = self.mass[events] * np.float64(n_models)
+                found.weights[users, events] = _weights(engine, by_user, sets, mass) / n_models
+                if items.size:
+                    weights = found.weights[:, events] * np.float64(n_models)
+                    sets[items] = step(by_item, weights, sets[items], seeds).codes
+        found.weights[users[by_user.sizes == 0]] = self.mean
         return found
 
 
@@ -162,7 +175,7 @@ class Free:
 
 
 def _weights(engine: Engine, by_user: Entries, sets: Codes, mass: Floats) -> Floats:
-    """Of users, given what they have met; those who have met nothing are as the population is."""
+    """Of users, given what they have met."""
     return new_pmfs(PmfStep(engine, Free(), PENALTY), by_user, sets, mass).pmf
 
 
@@ -174,7 +187,7 @@ def learn_meetings(
     if observations.n_observed == n_users * n_items:
         return Meetings.none(n_users, n_items)
     met, rngs = Met.of(observations), rng.spawn(N_MODELS)
-    by_user = Met.of(observations, DISLIKED).by_user
+    by_user, some = Met.of(observations, DISLIKED).by_user, observations.by_user.sizes > 0
     alone = engine.with_threads(1)
     steps = HalfSteps.on(alone, SOLVER, NEARLY, 0.0, PENALTY)
     n_events = N_MODELS * N_EVENTS
@@ -194,4 +207,5 @@ def learn_meetings(
 
     tasks = [descents(k) for k in range(N_MODELS)]
     run_together("who meets what", tasks, N_ITER, engine.n_threads, show)
+    weights[~some] = weights[some].mean(axis=0)  # who has met nothing is as the population is
     return Meetings(weights, codes, mass)
