@@ -30,7 +30,8 @@ def test_ratings_come_and_go(model, tmp_path, capsys) -> None:
     gone = written(tmp_path / "gone.csv", f"user,item\n{user},i3\n")
     done = in_process(["update", model, new, "--forget", gone, "-o", tmp_path / "n"], capsys)
     assert done.out.startswith("Kolmogorov model: 3 events, 31 users, 21 items\n")
-    assert done.err == f"eventspace: written: {tmp_path / 'n'}\n"
+    changes = "388 ratings, before 386; new users: 'fay'; new items: 'Up'"
+    assert done.err == f"eventspace: {changes}\neventspace: written: {tmp_path / 'n'}\n"
     table = pd.read_csv(new)
     expected = before.update(table, forget=([user], ["i3"]))
     found = load(tmp_path / "n")

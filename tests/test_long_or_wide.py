@@ -45,6 +45,13 @@ def test_long_by_name_or_position(names: tuple[str, str, str]) -> None:
     assert not Observations.of(pl.from_pandas(dates)).weighted
 
 
+@pytest.mark.parametrize(("user", "item"), [("visitor", "page"), ("customer_no", "sku")])
+def test_names_matter_more_than_places(user: str, item: str) -> None:
+    frame = pd.DataFrame({item: ITEMS, user: USERS, "score": VALUES})
+    assert probabilities(Observations.of(frame)) == pytest.approx(UNIT)
+    assert Observations.of(frame[[item, user]], missing="no").user_ids[0] == USERS[0]
+
+
 def test_columns_beside_the_named_ones_are_left_aside() -> None:
     frame = pd.DataFrame(LONG).assign(a=1, b="x", year=1979, city=None)
     assert probabilities(Observations.of(frame)) == pytest.approx(UNIT)

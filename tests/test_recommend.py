@@ -170,7 +170,9 @@ def test_candidates_exclusions_and_evidence(model, table) -> None:
     assert 2 in set(both.loc[both["user"] == "u5", "item"])
     assert both.equals(model.recommend(["u3", "u5"], 30, exclude=(["u3"], [2]), seen=True))
     everything = model.recommend("u3", 30, seen=True)
-    assert model.recommend("u3", 30, exclude=(["zz"], [2]), seen=True).equals(everything)
+    for unknown in ((["zz"], [2]), ["2", "x"], 77):
+        with pytest.warns(UserWarning, match="knows none of the .* to exclude"):
+            assert model.recommend("u3", 30, exclude=unknown, seen=True).equals(everything)
     one = model.recommend("u3", 30, exclude=[2], seen=True)
     for same in (2, {2}, pd.Series([2]), pd.Index([2]), np.array([2])):
         assert model.recommend("u3", 30, exclude=same, seen=True).equals(one)
@@ -258,6 +260,8 @@ def test_the_likes_threshold_moves(model) -> None:
         ({"user": "u3", "like": 99}, "like=99 makes nothing a like"),
         ({"user": pd.DataFrame({"user": ["u3"]})}, "user is a table"),
         ({"user": "u3", "exclude": pd.DataFrame({"a": [1], "b": [2], "c": [3]})}, "holds no pairs"),
+        ({"user": "u3", "exclude": {"u3": [2]}}, "holds no pairs: pass"),
+        ({"user": "u3", "exclude": (2, 4)}, "holds no pairs: pass"),
     ],
 )
 def test_mistakes(model, options, message) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from eventspace._base.errors import UserError
 from eventspace.cli import options
+from eventspace.cli.terminal import say
 
 BLOCK = 1 << 18  # pairs predicted and written at a time
 
@@ -173,3 +174,6 @@ def similar(
         one = inputs.one_like(str(user), ids)
         found = known.model.similar_users(one, top, min_evidence=min_evidence)
     outputs.write(dict(found), output, form_)
+    if not len(found):
+        shared = "users rated both" if item is not None else "items were rated by both"
+        say(f"none: nowhere at least {min_evidence} {shared}; --min-evidence says how many")

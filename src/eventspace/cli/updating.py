@@ -7,8 +7,12 @@ from typing import Annotated
 
 import typer
 
+from eventspace._base.printable import shown
 from eventspace.cli import options
 from eventspace.cli.terminal import say
+from eventspace.data.ids import Ids
+
+SOME = 3  # new ids that are named
 
 
 def update(
@@ -67,4 +71,17 @@ def update(
         write_json(facts(updated))
     else:
         echo(updated.summary())
+        now = updated.observations
+        say(
+            f"{now.n_observed:,} ratings, before {seen.n_observed:,}; "
+            f"new users: {_new(now.user_ids, seen.n_users)}; "
+            f"new items: {_new(now.item_ids, seen.n_items)}"
+        )
         say(f"written: {place}")
+
+
+def _new(ids: Ids, n_known: int) -> str:
+    """Those that came, the first of them by name."""
+    names = [shown(ids[k]) for k in range(n_known, min(len(ids), n_known + SOME))]
+    more = len(ids) - n_known - len(names)
+    return (", ".join(names) or "none") + (f" and {more:,} more" if more else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -76,24 +77,38 @@ class Wanted:
 
 def _excluded(exclude: Any, known: Observations, may: Bits) -> dict[int, Positions]:
     """Items that are out for everybody are taken from ``may``; those of pairs are given by user."""
-    if not isinstance(exclude, (tuple, Observations)) and not hasattr(exclude, "columns"):
+    if not isinstance(exclude, (tuple, Observations, dict)) and not hasattr(exclude, "columns"):
         items = sorted(exclude, key=str) if isinstance(exclude, (set, frozenset)) else exclude
         out = known.item_ids.positions(as_column(items if is_column(items) else [items]))
+        _warn_if_unknown(out >= 0, "items")
         may[out[out >= 0]] = False
         return {}
-    pairs = read_pairs(exclude, known)
+    columns = not isinstance(exclude, tuple) or all(is_column(part) for part in exclude)
+    pairs = read_pairs(exclude, known) if columns and not isinstance(exclude, dict) else None
     if pairs is None:
         raise UserError(
-            "holds no pairs: pass (users, items), a table with both columns, or a list of items.",
+            "holds no pairs: pass (users, items), two columns; a table with both; or a list of "
+            "items.",
             parameter="exclude",
         )
     users = known.user_ids.positions(as_column(pairs.users))
     items = known.item_ids.positions(as_column(pairs.items))
     of_known = (users >= 0) & (items >= 0)
+    _warn_if_unknown(of_known, "pairs")
     users, items = users[of_known], items[of_known]
     order = np.argsort(users, kind="stable")
     who, first = np.unique(users[order], return_index=True)
     return dict(zip(who.tolist(), np.split(items[order], first)[1:], strict=True))
+
+
+def _warn_if_unknown(of_known: Bits, what: str) -> None:
+    """What is excluded may be unknown in part; if all of it is, it was hardly meant."""
+    if of_known.size and not of_known.any():
+        n = of_known.size
+        warnings.warn(
+            f"The model knows none of the {n:,} {what} to exclude: nothing is excluded.",
+            stacklevel=5,
+        )
 
 
 def recommended(

@@ -23,12 +23,14 @@ Roles = dict[str, int]  # the position of the column that has a role
 
 FEW = 8  # columns that a long table may well have
 
-# Read without case, blanks and underscores; a user's or an item's word also with "id" or "name".
+# Read without case, blanks and underscores; a user's or an item's word also with "id", "name",
+# "no" or "number".
 _WORDS = {
-    "user": "user uid customer member viewer reader listener reviewer person subject patient "
-    "respondent student voter legislator senator sample basket transaction transmitter sender",
-    "item": "item iid movie film title product article book song track question rollcall bill "
-    "cpg probe receiver",
+    "user": "user uid customer client member visitor viewer reader listener buyer reviewer person "
+    "subject patient respondent student voter legislator senator sample basket transaction "
+    "transmitter sender",
+    "item": "item iid movie film title product article good sku asin isbn book song track page url "
+    "question rollcall bill cpg probe receiver",
     "value": "value rating score p prob probability vote response outcome stars",
     "weight": "weight weights",
     "successes": "successes",
@@ -50,7 +52,7 @@ def role(name: Hashable) -> str | None:
     if not isinstance(name, str):
         return None
     word = re.sub(r"[\W_]+", "", name).lower()
-    stem = _ROLE.get(re.sub("(id|name)$", "", word))
+    stem = _ROLE.get(re.sub("(id|name|no|number)$", "", word))
     return _ROLE.get(word) or (stem if stem in ("user", "item") else None)
 
 
