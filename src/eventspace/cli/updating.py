@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eventspace._base.printable import shown
 from eventspace.cli import options
 from eventspace.cli.terminal import say
-from eventspace.data.ids import Ids
+
+if TYPE_CHECKING:
+    from eventspace.data.ids import Ids
 
 SOME = 3  # new ids that are named
 
