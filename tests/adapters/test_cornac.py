@@ -43,13 +43,16 @@ def test_scores_are_those_of_the_estimator(train_set) -> None:
 
 def test_recommendations_are_those_of_the_estimator(train_set) -> None:
     """Also of a model that ranks by something else than it predicts."""
-    for estimator in (KolmogorovDescent(3, random_state=0), PopularityModel()):
+    quick = KolmogorovModel(3, n_chains=2, n_warmup=2, n_draws=4, random_state=0)
+    for estimator in (KolmogorovDescent(3, random_state=0), PopularityModel(), quick):
         recommender = KolmogorovRecommender(estimator).fit(train_set)
         own = recommender.recommend("u3", k=5, remove_seen=True, train_set=train_set)
         appeal = recommender.score(recommender.uid_map["u3"])
         scores = dict(zip(recommender.item_ids, appeal, strict=True))
         expected = recommender.model_.recommend("u3", 5)["item"]
         assert [scores[i] for i in own] == [scores[i] for i in expected]
+    kept = recommender.recommend("u3", k=5, remove_seen=False)
+    assert kept == own  # what was rated is not met next
 
 
 def test_the_population_stands_in(ratings) -> None:

@@ -63,9 +63,5 @@ class KolmogorovRecommender(Recommender):  # type: ignore[misc]
         fitted, user = self.model_.fitted_, self.user_ids[user_idx]
         if item_idx is not None:
             return values_of(fitted, [user], [self.item_ids[item_idx]])[0]
-        seen = fitted.observations
-        appeal = appeal_of(fitted, user, pmf_of(fitted, user))
-        at = int(seen.user_ids.positions([user])[0])
-        if at >= 0:  # what was rated comes last: nobody meets it next
-            appeal[seen.by_user.index[seen.by_user.ptr[at] : seen.by_user.ptr[at + 1]]] = -1.0
-        return appeal[seen.item_ids.positions(self.item_ids[: self.num_items])]
+        items = fitted.observations.item_ids.positions(self.item_ids[: self.num_items])
+        return appeal_of(fitted, user, pmf_of(fitted, user))[items]

@@ -42,8 +42,13 @@ def pmf_of(fitted: Predictor, user: Any) -> Floats:
 def appeal_of(fitted: Predictor, user: Any, pmf: Floats) -> Floats:
     """What ``recommend`` ranks all items by, for a user with this PMF.
 
-    A user that the model does not know meets what the population meets.
+    A user that the model does not know meets what the population meets. What a user has rated is
+    not met next: where that decides, it comes last.
     """
-    p = fitted.inverse_transform(pmf)
-    told = fitted.appeal(fitted.observations.user_ids.positions([user]), p, meets=True, like=None)
-    return np.asarray(next(iter(told.values()), p)[0], dtype=np.float64)
+    p, seen = fitted.inverse_transform(pmf), fitted.observations
+    at = seen.user_ids.positions([user])
+    told = fitted.appeal(at, p, meets=True, like=None)
+    found = np.array(next(iter(told.values()), p)[0], dtype=np.float64)
+    if "chance" in told and at[0] >= 0:
+        found[seen.by_user.index[seen.by_user.ptr[at[0]] : seen.by_user.ptr[at[0] + 1]]] = -1.0
+    return found
