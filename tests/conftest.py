@@ -6,8 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import settings
 
 from tests.planted import chances, long, wide
+
+settings.register_profile("any machine", deadline=None)  # no test asserts a time
+settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")
