@@ -184,7 +184,7 @@ def test_the_descent_is_that_of_the_filled_table() -> None:
     assert "the others no" in model.summary()
 
 
-@pytest.mark.parametrize(
+every = pytest.mark.parametrize(
     "estimator",
     [
         KolmogorovModel(3, **QUICK),
@@ -194,6 +194,9 @@ def test_the_descent_is_that_of_the_filled_table() -> None:
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
+
+
+@every
 @pytest.mark.parametrize("weight", [1.0, 0.4])
 def test_every_kind_learns_from_what_is_missing(estimator, weight, tmp_path) -> None:
     table = baskets(80)
@@ -271,16 +274,7 @@ def test_weights_and_what_is_missing() -> None:
     KolmogorovPosterior(3, **QUICK).fit(seen)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        KolmogorovModel(3, **QUICK),
-        KolmogorovPosterior(3, **QUICK),
-        KolmogorovEnsemble(3, n_models=3, random_state=0, verbose=False),
-        KolmogorovDescent(3, pmf_penalty=1.0, random_state=0),
-    ],
-    ids=["model", "posterior", "ensemble", "descent"],
-)
+@every
 def test_updates_of_visits(estimator) -> None:
     table = baskets(80)
     model = estimator.fit(stored(table))
