@@ -207,7 +207,9 @@ def test_columns_are_called_by_their_names(visit_tested) -> None:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_chart_has_its_numbers_or_says_where_they_are(visit, view) -> None:
-    charts_have_numbers(visit.go(view))
+    page = visit.go(view)
+    charts_have_numbers(page)
+    assert page.locator("figure").count() == {"rules": 1, "fit": 3}.get(view, 0)
 
 
 def charts_have_numbers(page) -> None:
