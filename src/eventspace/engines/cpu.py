@@ -1,8 +1,9 @@
 """The cores of this machine.
 
-Rows are cut into chunks. A chunk's quadratics are formed, used and dropped, so at most a few
-hundred of them exist at a time. Kernels release the GIL, and each chunk writes only its own rows:
-the result does not depend on the number of threads.
+Rows are cut into chunks. A step that works row by row forms a quadratic, uses it, and forms the
+next in its place. For any other, the quadratics of a chunk are formed, used and dropped, so at most
+a few hundred exist at a time. Kernels release the GIL, and each chunk writes only its own rows: the
+result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -20,15 +21,18 @@ from numpy.typing import NDArray
 
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
-from eventspace.engines.gram import linear_terms, normal_equations
+from eventspace.engines.gram import linear_terms, normal_equations, padded
 from eventspace.engines.protocol import Product, Step, Table
 
 CHUNK_BYTES = 1 << 18  # of quadratics, at most: they stay in the cache until they are solved
 CHUNK_WORK = 2_000_000  # multiply-adds, at least: much less is not worth a thread's attention
+MOST_WORK = 64_000_000  # if there are more chunks than
+MANY_CHUNKS = 256  # which are enough for all threads to end at about the same time
 SOLVE_WORK = 8  # a solve counts as 8 D entries
 BLOCKS = 64  # chunks of a table whose quadratics are held a few at a time
 
 Form = Callable[[slice, Floats, Floats, Floats], None]  # writes G, h and e of some rows
+Work = Callable[[slice], Any]  # does a step for the rows of a chunk
 
 
 @dataclass(frozen=True)
@@ -53,29 +57,21 @@ class CPU:
 
         Chunks are of about equal work or, with ``at_a_time``, of equal numbers of rows.
         """
-        n_events = factors.shape[1]
-        form, shared = _former(table, factors)
-        cuts = _chunks(table, n_events, shared) if at_a_time is None else _blocks(table)
-        most = at_a_time or max((chunk.stop - chunk.start for chunk in cuts), default=0)
+        if at_a_time is None and _is_row_by_row(step, table, len(factors)):
+            cuts, begin = _row_by_row(step, table, factors, rows)
+        else:
+            cuts, begin = _by_quadratics(step, table, factors, rows, at_a_time)
         chunks = deque(enumerate(cuts))
         sums: list[Any] = [0.0] * len(cuts)
 
         def work() -> None:
-            gram = np.empty((1 if shared else most, n_events, n_events))
-            linear, energy = np.empty((most, n_events)), np.empty(most)
+            do = begin()
             while chunks:
                 try:
                     k, chunk = chunks.popleft()
                 except IndexError:  # another thread was quicker
                     return
-                for first in range(chunk.start, chunk.stop, most):
-                    part = slice(first, min(first + most, chunk.stop))
-                    n = part.stop - first
-                    G, h, e = gram[:n], linear[:n], energy[:n]
-                    form(part, G, h, e)
-                    given = step(G, h, e, *(array[part] for array in rows))
-                    if given is not None:
-                        sums[k] = sums[k] + given
+                sums[k] = do(chunk)
 
         others = [self._pool.submit(work) for _ in range(min(self.n_threads, len(chunks)) - 1)]
         try:
@@ -84,11 +80,65 @@ class CPU:
             chunks.clear()  # an interrupt here ends the other threads, too
             for other in others:
                 other.result()
-        return sum(sums)
+        return sum(given for given in sums if given is not None)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.n_threads - 1)
+
+
+def _is_row_by_row(step: Step, table: Table, n_columns: int) -> bool:
+    """Whether a step forms its own quadratics, and rows have one each."""
+    if isinstance(table, Product) or table.missing.size:
+        return False
+    return getattr(step, "row_by_row", None) is not None and _full_table(table, n_columns) is None
+
+
+def _row_by_row(
+    step: Any, entries: Any, factors: NDArray[Any], rows: tuple[NDArray[Any], ...]
+) -> tuple[list[slice], Callable[[], Work]]:
+    """The chunks, and what does the step for one."""
+    wide, kernel = padded(factors), step.row_by_row
+
+    def work(chunk: slice) -> Any:
+        ptr = entries.ptr[chunk.start : chunk.stop + 1]
+        return kernel(ptr, *entries[1:4], wide, *(array[chunk] for array in rows))
+
+    work_of_row = factors.shape[1] ** 2 * (entries.ptr + _solves(entries, factors.shape[1]))
+    return _slices(work_of_row, _enough(work_of_row[-1])), lambda: work
+
+
+def _by_quadratics(
+    step: Step,
+    table: Table,
+    factors: NDArray[Any],
+    rows: tuple[NDArray[Any], ...],
+    at_a_time: int | None,
+) -> tuple[list[slice], Callable[[], Work]]:
+    """The chunks, and what makes each thread's own room for quadratics, and does the step there."""
+    n_events = factors.shape[1]
+    form, shared = _former(table, factors)
+    cuts = _chunks(table, n_events, shared) if at_a_time is None else _blocks(table)
+    most = at_a_time or max((chunk.stop - chunk.start for chunk in cuts), default=0)
+
+    def begin() -> Work:
+        gram = np.empty((1 if shared else most, n_events, n_events))
+        linear, energy = np.empty((most, n_events)), np.empty(most)
+
+        def work(chunk: slice) -> Any:
+            total = None
+            for first in range(chunk.start, chunk.stop, most):
+                part = slice(first, min(first + most, chunk.stop))
+                n = part.stop - first
+                G, h, e = gram[:n], linear[:n], energy[:n]
+                form(part, G, h, e)
+                given = step(G, h, e, *(array[part] for array in rows))
+                total = given if total is None else total + given
+            return total
+
+        return work
+
+    return cuts, begin
 
 
 def _former(table: Table, factors: Floats) -> tuple[Form, bool]:
@@ -116,11 +166,12 @@ def _former(table: Table, factors: Floats) -> tuple[Form, bool]:
 
         return of_full, True
     ptr, index, value, weight, missing = table
+    wide = padded(factors)
     if not missing.size:
 
         def of_entries(rows: slice, G: Floats, h: Floats, e: Floats) -> None:
             chunk = ptr[rows.start : rows.stop + 1]
-            normal_equations(chunk, index, value, weight, factors, G, h, e)
+            normal_equations(chunk, index, value, weight, wide, G, h, e)
 
         return of_entries, False
     common, more = (factors * missing[:, None]).T @ factors, _more(table)
@@ -131,7 +182,7 @@ def _former(table: Table, factors: Floats) -> tuple[Form, bool]:
         if shared:
             G[:] = common
         else:
-            normal_equations(chunk, index, value, more, factors, G, h, e)
+            normal_equations(chunk, index, value, more, wide, G, h, e)
             G += common
         linear_terms(chunk, index, value, weight, factors, h, e)
 
@@ -154,21 +205,31 @@ def _full_table(entries: Entries, n_columns: int) -> NDArray[np.float32] | None:
 
 def _chunks(table: Table, n_events: int, shared: bool) -> list[slice]:
     """Cut the rows into slices of about equal work, whatever the number of threads."""
-    n_rows = _n_rows(table)
     n_entries = 0 if isinstance(table, Product) else table.ptr
     light = shared and not isinstance(table, Product) and table.missing.size > 0
     each = n_events if light else n_events**2  # multiply-adds
-    work = (n_entries + SOLVE_WORK * n_events * np.arange(n_rows + 1)) * each
-    held = 0 if light else n_rows * n_events**2 * 8
-    n_chunks = max(work[-1] // CHUNK_WORK, held // CHUNK_BYTES, 1)
-    return _slices(np.searchsorted(work, np.linspace(0, work[-1], n_chunks + 1)))
+    work = (n_entries + _solves(table, n_events)) * each
+    held = 0 if light else _n_rows(table) * n_events**2 * 8
+    return _slices(work, max(_enough(work[-1]), held // CHUNK_BYTES))
 
 
 def _blocks(table: Table) -> list[slice]:
-    return _slices(np.linspace(0, _n_rows(table), BLOCKS + 1).astype(np.int64))
+    return _slices(np.arange(_n_rows(table) + 1), BLOCKS)
 
 
-def _slices(cuts: NDArray[np.int64]) -> list[slice]:
+def _solves(table: Table, n_events: int) -> NDArray[np.int64]:
+    """What the solves of the first rows are worth, in entries."""
+    return np.asarray(SOLVE_WORK * n_events * np.arange(_n_rows(table) + 1))
+
+
+def _enough(work: int) -> int:
+    """How many chunks there are for so much work."""
+    return int(max(min(work // CHUNK_WORK, max(MANY_CHUNKS, work // MOST_WORK)), 1))
+
+
+def _slices(work: NDArray[np.int64], n: int) -> list[slice]:
+    """Up to n slices of rows, with about the same work each; ``work`` is that of the rows before."""
+    cuts = np.searchsorted(work, np.linspace(0, work[-1], n + 1))
     return [slice(first, last) for first, last in pairwise(np.unique(cuts).tolist())]
 
 

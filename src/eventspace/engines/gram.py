@@ -2,81 +2,128 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.jit import njit
 from eventspace._base.prefetch import LINE, prefetch
 from eventspace._base.types import Floats
+from eventspace._base.vectors import WIDE
+from eventspace.engines.strips import AHEAD, make_strip
 
-AHEAD = 16  # entries between asking for a row and using it
+BATCH = 128  # entries: their factor rows stay in the cache from strip to strip
+
+_top_1, _top_2 = (make_strip(n, top=True, weighted=False) for n in (1, 2))
+_low_1, _low_2 = (make_strip(n, top=False, weighted=False) for n in (1, 2))
+_weighted_top_1, _weighted_top_2 = (make_strip(n, top=True, weighted=True) for n in (1, 2))
+_weighted_low_1, _weighted_low_2 = (make_strip(n, top=False, weighted=True) for n in (1, 2))
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+def padded(factors: NDArray[Any]) -> NDArray[Any]:
+    """The factors with zeros behind them, so that rows are whole vectors; at least 32 bits each."""
+    n_rows, n_events = factors.shape
+    n_columns = -(-n_events // WIDE) * WIDE
+    number = factors.dtype if factors.dtype == np.float32 else np.float64
+    if n_columns == n_events:
+        return np.ascontiguousarray(factors, dtype=number)
+    wide = np.zeros((n_rows, n_columns), dtype=number)
+    wide[:, :n_events] = factors
+    return wide
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def sum_up(
+    start: int,
+    stop: int,
+    index: NDArray[np.int32],
+    value: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    factors: Any,
+    G: Floats,
+    h: Floats,
+) -> float:
+    """Fill G and h with the sums over some entries; give e.
+
+    With f_t the row of ``factors`` that entry t points to, w_t its weight and p_t its value:
+    ``G = sum_t w_t f_t f_t'``, ``h = sum_t w_t p_t f_t``, ``e = sum_t w_t p_t^2``.
+    For items the factors are PMFs (S_i, v_i); for users they are indicators (Q_u, r_u).
+    An empty ``weight`` means that every weight is one. Factors are ``padded``, and so are G and h.
+    """
+    n_columns = factors.shape[1]
+    weighted = weight.size > 0
+    scaled = np.empty(BATCH)
+    for a in range(n_columns):
+        h[a] = 0.0
+        for b in range(n_columns):
+            G[a, b] = 0.0
+    energy = 0.0
+    for first in range(start, stop, BATCH):
+        last = min(first + BATCH, stop)
+        for t in range(first, last):
+            p = np.float64(value[t])
+            y = p * weight[t] if weighted else p
+            scaled[t - first] = y
+            energy += y * p
+        for a in range(0, n_columns, WIDE):
+            for b in range(a, n_columns, 2 * WIDE):
+                if b + WIDE < n_columns:
+                    if weighted and a == 0:
+                        _weighted_top_2(factors, index, weight, scaled, first, last, a, b, G, h)
+                    elif weighted:
+                        _weighted_low_2(factors, index, weight, scaled, first, last, a, b, G, h)
+                    elif a == 0:
+                        _top_2(factors, index, weight, scaled, first, last, a, b, G, h)
+                    else:
+                        _low_2(factors, index, weight, scaled, first, last, a, b, G, h)
+                elif weighted and a == 0:
+                    _weighted_top_1(factors, index, weight, scaled, first, last, a, b, G, h)
+                elif weighted:
+                    _weighted_low_1(factors, index, weight, scaled, first, last, a, b, G, h)
+                elif a == 0:
+                    _top_1(factors, index, weight, scaled, first, last, a, b, G, h)
+                else:
+                    _low_1(factors, index, weight, scaled, first, last, a, b, G, h)
+    for a in range(n_columns):
+        for b in range(a):
+            G[a, b] = G[b, a]
+    return energy
+
+
 def normal_equations(
     ptr: NDArray[np.int64],
     index: NDArray[np.int32],
     value: NDArray[np.float32],
     weight: NDArray[np.float32],
-    factors: Floats,
+    factors: NDArray[Any],
     gram: Floats,
     linear: Floats,
     energy: Floats,
 ) -> None:
-    """Fill, for each row k of ``ptr``, the quadratic ``x'Gx - 2h'x + e`` of its least squares.
+    """Fill, for each row k of ``ptr``, the quadratic ``x'Gx - 2h'x + e`` of its least squares."""
+    _normal_equations(ptr, index, value, weight, padded(factors), gram, linear, energy)
 
-    With f_t the row of ``factors`` that entry t points to, w_t its weight and p_t its value:
-    ``G_k = sum_t w_t f_t f_t'``, ``h_k = sum_t w_t p_t f_t``, ``e_k = sum_t w_t p_t^2``.
-    For items the factors are PMFs (S_i, v_i); for users they are indicators (Q_u, r_u).
-    An empty ``weight`` means that every weight is one.
 
-    Four entries are added at a time, so G is read and written once for four updates of D^2
-    multiply-adds each. The rows of ``factors`` are prefetched some entries ahead: if they do not
-    fit the cache, this halves the time.
-    """
-    n_events = factors.shape[1]
-    last = index.size - AHEAD - 4
-    weighted = weight.size > 0
-    one = np.float32(1.0)
+@njit(cache=True, nogil=True)
+def _normal_equations(
+    ptr: NDArray[np.int64],
+    index: NDArray[np.int32],
+    value: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    factors: Any,
+    gram: Floats,
+    linear: Floats,
+    energy: Floats,
+) -> None:
+    n_columns, n_events = factors.shape[1], linear.shape[1]
+    G, h = np.empty((n_columns, n_columns)), np.empty(n_columns)
     for k in range(ptr.size - 1):
-        G, h = gram[k], linear[k]
+        energy[k] = sum_up(ptr[k], ptr[k + 1], index, value, weight, factors, G, h)
         for a in range(n_events):
-            h[a] = 0.0
+            linear[k, a] = h[a]
             for b in range(n_events):
-                G[a, b] = 0.0
-        squares = 0.0
-        t, end = ptr[k], ptr[k + 1]
-        while t + 4 <= end:
-            if t <= last:
-                for ahead in range(t + AHEAD, t + AHEAD + 4):
-                    for a in range(0, n_events, LINE):
-                        prefetch(factors, index[ahead], a)
-            f0, f1 = factors[index[t]], factors[index[t + 1]]
-            f2, f3 = factors[index[t + 2]], factors[index[t + 3]]
-            p0, p1, p2, p3 = value[t], value[t + 1], value[t + 2], value[t + 3]
-            w0 = weight[t] if weighted else one
-            w1 = weight[t + 1] if weighted else one
-            w2 = weight[t + 2] if weighted else one
-            w3 = weight[t + 3] if weighted else one
-            squares += np.float64(w0) * p0 * p0 + np.float64(w1) * p1 * p1
-            squares += np.float64(w2) * p2 * p2 + np.float64(w3) * p3 * p3
-            for a in range(n_events):
-                y0, y1, y2, y3 = w0 * f0[a], w1 * f1[a], w2 * f2[a], w3 * f3[a]
-                h[a] += y0 * p0 + y1 * p1 + y2 * p2 + y3 * p3
-                for b in range(n_events):
-                    G[a, b] += y0 * f0[b] + y1 * f1[b] + y2 * f2[b] + y3 * f3[b]
-            t += 4
-        while t < end:
-            f, p = factors[index[t]], value[t]
-            w = weight[t] if weighted else one
-            squares += np.float64(w) * p * p
-            for a in range(n_events):
-                y = w * f[a]
-                h[a] += y * p
-                for b in range(n_events):
-                    G[a, b] += y * f[b]
-            t += 1
-        energy[k] = squares
+                gram[k, a, b] = G[a, b]
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})

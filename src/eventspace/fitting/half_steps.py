@@ -9,9 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.codes import numbers
+from eventspace._base.jit import njit
 from eventspace._base.types import Bits, Codes, Floats, Seeds
 from eventspace.data.entries import Entries
+from eventspace.engines.gram import sum_up
 from eventspace.engines.protocol import Engine, Table
+from eventspace.pmf import Pairwise
+from eventspace.pmf.pairwise import room_for_slope, settle
+from eventspace.pmf.quadratic import cost_of, duality_gap
 
 
 class IndicatorSolver(Protocol):
@@ -85,6 +90,52 @@ class SolvePmfs:
         # a sum of squares, which rounding may leave just below zero
         error[:] = np.maximum(cost + energy - self.penalty * ridge, 0.0)
 
+    @property
+    def row_by_row(self) -> Any:
+        """The same with the sums, where the solver is the usual one."""
+        if not isinstance(self.solver, Pairwise):
+            return None
+
+        def solve(*arrays: Any) -> None:
+            solver = self.solver
+            solve_pmfs(*arrays, self.penalty, self.centre, solver.tol, solver.max_steps)
+
+        return solve
+
+
+@njit(cache=True, nogil=True)
+def solve_pmfs(
+    ptr: Any,
+    index: Any,
+    value: Any,
+    weight: Any,
+    factors: Any,
+    pmf: Floats,
+    error: Floats,
+    gap: Floats,
+    penalty: float,
+    centre: Floats,
+    tol: float,
+    max_steps: int,
+) -> None:
+    """(Q1) of some users, from their entries: sums, penalty and solve, one user after the other."""
+    n_events, n_columns = pmf.shape[1], factors.shape[1]
+    Q, r = np.empty((n_columns, n_columns)), np.empty(n_columns)
+    slope = room_for_slope(n_events)
+    for u in range(len(pmf)):
+        theta = pmf[u]
+        energy = sum_up(ptr[u], ptr[u + 1], index, value, weight, factors, Q, r)
+        for d in range(n_events):
+            Q[d, d] += penalty
+            r[d] += penalty * centre[d]
+        settle(Q, r, theta, slope, tol, max_steps)
+        ridge = 0.0
+        for d in range(n_events):
+            ridge += theta[d] * (theta[d] - 2.0 * centre[d])
+        gap[u] = duality_gap(slope[:n_events], theta)
+        cost = cost_of(slope[:n_events], r, theta)
+        error[u] = max(cost + energy - penalty * ridge, 0.0)
+
 
 @dataclass(frozen=True)
 class FreeIndicators:
@@ -116,8 +167,15 @@ class PmfStep:
         """Improve every user's PMF."""
         found = Pmfs(pmf.copy(), np.empty(len(pmf)), np.empty(len(pmf)))
         step = SolvePmfs(self.solver, self.penalty, centre)
-        self.engine.run(step, by_user, numbers(codes, pmf.shape[1]), *found)
+        self.engine.run(step, by_user, _factors(codes, by_user, pmf.shape[1]), *found)
         return found
+
+
+def _factors(codes: NDArray[Any], by_user: Table, n_events: int) -> NDArray[Any]:
+    """Indicators as numbers. Sums of bits are whole: where no entry has a weight, 32 bits do."""
+    bits = codes.dtype == np.uint64 and isinstance(by_user, Entries)
+    psi = numbers(codes, n_events)
+    return psi.astype(np.float32) if bits and not by_user.weight.size else psi
 
 
 class IndicatorStep(Protocol):

@@ -8,8 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from eventspace._base.checks import check_number, check_whole
+from eventspace._base.codes import WORD
 from eventspace._base.jit import njit
 from eventspace._base.types import Floats
+from eventspace._base.vectors import WIDE
+from eventspace.pmf.extremes import extremes
 from eventspace.pmf.quadratic import cost_of, duality_gap, half_gradient, largest_diagonal
 
 
@@ -36,38 +39,68 @@ class Pairwise:
 def pairwise(
     Q: Floats, r: Floats, pmf: Floats, tol: float, max_steps: int, cost: Floats, gap: Floats
 ) -> None:
-    """Minimise ``theta'Q theta - 2 r'theta`` over the simplex for each row of ``pmf``, in place.
+    """Minimise ``theta'Q theta - 2 r'theta`` over the simplex for each row of ``pmf``, in place."""
+    n_users, n_events = pmf.shape
+    slope = room_for_slope(n_events)
+    for u in range(n_users):
+        H, theta = Q[min(u, Q.shape[0] - 1)], pmf[u]
+        settle(H, r[u], theta, slope, tol, max_steps)
+        cost[u] = cost_of(slope[:n_events], r[u], theta)
+        gap[u] = duality_gap(slope[:n_events], theta)
+
+
+@njit(cache=True, nogil=True)
+def room_for_slope(n_events: int) -> Floats:
+    """An array for ``settle`` to write the slope to."""
+    return np.full(-(-max(n_events, 1) // WIDE) * WIDE, np.inf)
+
+
+@njit(cache=True, nogil=True)
+def settle(
+    H: Floats, r: Floats, theta: Floats, slope: Floats, tol: float, max_steps: int
+) -> None:
+    """Minimise ``theta'H theta - 2 r'theta`` over the simplex; ``slope`` is ``H theta - r`` then.
 
     Each step moves mass from the worst event that has some to the best event, by an exact line
     search along e_i - e_j. A step costs O(D) and never raises the cost, so a warm start is kept or
     improved. It stops when the duality gap is at most ``tol`` times the largest diagonal
-    entry of Q (for a user, at most the sum of weights).
+    entry of H (for a user, at most the sum of weights). H is symmetric; it may be padded.
     """
-    n_users, n_events = pmf.shape
-    slope = np.empty(n_events)
-    for u in range(n_users):
-        H, theta = Q[min(u, Q.shape[0] - 1)], pmf[u]
-        half_gradient(H, r[u], theta, slope)
-        enough = 0.5 * tol * max(largest_diagonal(H), 0.0)  # it may be concave
-        for _ in range(max_steps):
-            best, worst = 0, -1
-            for a in range(n_events):
-                if slope[a] < slope[best]:
-                    best = a
-                if theta[a] > 0.0 and (worst < 0 or slope[a] > slope[worst]):
-                    worst = a
-            fall = slope[worst] - slope[best]  # bounds half the duality gap
-            if fall <= enough:
-                break
-            curvature = H[best, best] + H[worst, worst] - 2.0 * H[best, worst]
-            if curvature * theta[worst] > fall:
-                step = fall / curvature
-                theta[worst] -= step
-            else:
-                step = theta[worst]
-                theta[worst] = 0.0
-            theta[best] += step
-            for a in range(n_events):
-                slope[a] += step * (H[a, best] - H[a, worst])
-        cost[u] = cost_of(slope, r[u], theta)
-        gap[u] = duality_gap(slope, theta)
+    n_events = theta.size
+    half_gradient(H, r, theta, slope)
+    few = n_events <= WORD
+    held = np.uint64(0)  # the events that have mass
+    for a in range(n_events if few else 0):
+        if theta[a] > 0.0:
+            held |= np.uint64(1) << np.uint64(a)
+    enough = 0.5 * tol * max(largest_diagonal(H[:n_events]), 0.0)  # it may be concave
+    for _ in range(max_steps):
+        best, worst = extremes(slope, held) if few else _extremes_of_many(slope, theta)
+        fall = slope[worst] - slope[best]  # bounds half the duality gap
+        if fall <= enough:
+            break
+        curvature = H[best, best] + H[worst, worst] - 2.0 * H[best, worst]
+        if curvature * theta[worst] > fall:
+            step = fall / curvature
+            theta[worst] -= step
+        else:
+            step = theta[worst]
+            theta[worst] = 0.0
+            held &= ~(np.uint64(1) << np.uint64(worst))
+        theta[best] += step
+        held |= np.uint64(1) << np.uint64(best)  # of no use beyond a word
+        to, away = H[best], H[worst]
+        for a in range(n_events):
+            slope[a] += step * (to[a] - away[a])
+
+
+@njit(cache=True, nogil=True)
+def _extremes_of_many(slope: Floats, theta: Floats) -> tuple[int, int]:
+    """As ``extremes``, where there are more events than a word has bits."""
+    best, worst = 0, 0
+    for a in range(theta.size):
+        if slope[a] < slope[best]:
+            best = a
+        if theta[a] > 0.0 and (theta[worst] <= 0.0 or slope[a] > slope[worst]):
+            worst = a
+    return best, worst

@@ -8,12 +8,13 @@ from eventspace._base.types import Floats
 
 @njit(cache=True, nogil=True)
 def half_gradient(H: Floats, r: Floats, theta: Floats, slope: Floats) -> None:
-    """Write ``H theta - r`` to ``slope``."""
+    """Write ``H theta - r`` to ``slope``; H is symmetric, and its rows are added up."""
     for a in range(theta.size):
-        s = -r[a]
-        for b in range(theta.size):
-            s += H[a, b] * theta[b]
-        slope[a] = s
+        slope[a] = -r[a]
+    for b in range(theta.size):
+        row, mass = H[b], theta[b]
+        for a in range(theta.size):
+            slope[a] += row[a] * mass
 
 
 @njit(cache=True, nogil=True)
