@@ -6,8 +6,9 @@ import pytest
 from eventspace._base.codes import unpack
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU, _full_table
-from eventspace.fitting.descent import Descent, descend, population_centre, random_start
+from eventspace.fitting.descent import Descent, descend, random_start
 from eventspace.fitting.half_steps import HalfSteps
+from eventspace.fitting.stages import population_centre
 from eventspace.indicators import SDR, Exact, Local
 from eventspace.pmf import FrankWolfe, Pairwise
 from tests import naive

@@ -18,9 +18,10 @@ from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations, to_learn_from
 from eventspace.estimators.base import Holder
 from eventspace.fitted.prediction import Factors
-from eventspace.fitting.descent import Descent, best_descent, population_centre
+from eventspace.fitting.descent import Descent, best_descent
 from eventspace.fitting.half_steps import HalfSteps, PmfStep, new_pmfs
 from eventspace.fitting.settings import checked_engine
+from eventspace.fitting.stages import population_centre
 
 
 @dataclass(eq=False, repr=False)

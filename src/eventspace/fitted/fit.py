@@ -18,8 +18,9 @@ from eventspace.data.factors import squared_error, squared_errors
 from eventspace.data.observations import Observations
 from eventspace.engines.protocol import Engine
 from eventspace.fitting.compression import Part
-from eventspace.fitting.descent import Descent, population_centre
+from eventspace.fitting.descent import Descent
 from eventspace.fitting.meetings import Meetings
+from eventspace.fitting.stages import population_centre
 
 TINY = 1e-9  # a variance that is next to nothing
 FEW = 10  # ratings that the errors of all users are worth, where one has few

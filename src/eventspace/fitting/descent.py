@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,22 +22,10 @@ from eventspace._base.codes import numbers
 from eventspace._base.randomness import streams
 from eventspace._base.types import Floats
 from eventspace.data.observations import Observations
-from eventspace.engines.protocol import Table
 from eventspace.fitting.half_steps import HalfSteps
+from eventspace.fitting.stages import Observed, stage_for
 
 INTERRUPTED = "interrupted: this is the model so far"  # what Ctrl-C in a fit is answered with
-
-
-class Observed(Protocol):
-    """A table in both orders: observations, or an average's predictions."""
-
-    @property
-    def by_user(self) -> Table:
-        """A row for each user."""
-
-    @property
-    def by_item(self) -> Table:
-        """A row for each item."""
 
 
 @dataclass
@@ -86,24 +74,23 @@ def descend(
 ) -> Descent:
     """Run up to ``n_iter`` iterations, or until one lowers the cost by less than ``tol`` of it.
 
-    ``descent`` is changed as a whole after each half-step, so an interrupt (Ctrl-C) leaves it as it
-    was after the last one that ended; it is then marked and returned.
+    The PMFs stay on the machine that the half-steps run on, the stage, until the end. What changes
+    changes as a whole after each half-step, so an interrupt (Ctrl-C) leaves it as it was after the
+    last one that ended; the descent is then marked and returned.
     """
-    by_user, by_item, rated = observed.by_user, observed.by_item, observed.by_user.rated
+    stage = stage_for(steps, observed, descent.pmf)
     lambda_, mu = steps.update_pmfs.penalty, steps.update_indicators.penalty
     try:
         for _ in range(n_iter):
-            centre = population_centre(descent.pmf, rated, prior)
+            centre = stage.centre(prior)
             seeds = streams(rng, len(descent.codes))
-            found = steps.update_indicators(by_item, descent.pmf, descent.codes, seeds)
+            found = stage.update_indicators(descent.codes, seeds)
             descent.codes, descent.proved = found.codes, found.proved
-            solved = steps.update_pmfs(by_user, descent.pmf, descent.codes, centre)
-            descent.pmf, descent.gap = solved.pmf, solved.gap
-            before, descent.error = descent.cost, float(solved.error.sum())
-            centre = population_centre(descent.pmf, rated, prior)
+            before, descent.error = descent.cost, stage.update_pmfs(descent.codes, centre)
+            centre = stage.centre(prior)
             descent.history.append(
                 descent.error
-                + lambda_ * float(np.square(descent.pmf[rated] - centre).sum())
+                + lambda_ * stage.spread(centre)
                 + mu * float(numbers(descent.codes, centre.size).sum())
             )
             on_iteration(descent)
@@ -112,6 +99,7 @@ def descend(
                 break
     except KeyboardInterrupt:
         descent.interrupted = True
+    descent.pmf, descent.gap = stage.pmfs()
     return descent
 
 
@@ -144,10 +132,3 @@ def best_descent(
     if best is None or not best.history:
         raise KeyboardInterrupt  # there is nothing so far
     return best
-
-
-def population_centre(pmf: Floats, rated: NDArray[np.bool_], prior: str) -> Floats:
-    """The point towards which the penalty draws the PMFs."""
-    if prior == "mean" and rated.any():
-        return np.asarray(pmf[rated].mean(axis=0))
-    return np.zeros(pmf.shape[1])

@@ -16,10 +16,11 @@ from eventspace.data.factors import dot_products
 from eventspace.data.invariants import MOST_SAMPLES
 from eventspace.data.observations import Observations
 from eventspace.engines.protocol import Engine
-from eventspace.fitting.descent import Descent, descend, population_centre, random_start
+from eventspace.fitting.descent import Descent, descend, random_start
 from eventspace.fitting.folds import Fold
 from eventspace.fitting.half_steps import HalfSteps
 from eventspace.fitting.settings import checked_threads
+from eventspace.fitting.stages import population_centre
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
 

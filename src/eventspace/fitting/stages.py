@@ -1,0 +1,97 @@
+"""Where a descent takes place: a table on a machine, with the PMFs of its users.
+
+The descent itself sees codes, a few sums and, at its end, the PMFs. So these can stay where they are
+solved: in the memory of this process, of a GPU, or of the workers of a cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.types import Bits, Floats, Seeds
+from eventspace.engines.protocol import Table
+from eventspace.fitting.half_steps import HalfSteps, Indicators
+
+
+class Observed(Protocol):
+    """A table in both orders: observations, or an average's predictions."""
+
+    @property
+    def by_user(self) -> Table:
+        """A row for each user."""
+
+    @property
+    def by_item(self) -> Table:
+        """A row for each item."""
+
+
+class Stage(Protocol):
+    """A table and PMFs. A half-step changes them as a whole, or not at all."""
+
+    def update_indicators(self, codes: NDArray[Any], seeds: Seeds) -> Indicators:
+        """Improve every item's code, given the PMFs."""
+
+    def update_pmfs(self, codes: NDArray[Any], centre: Floats) -> float:
+        """Improve every user's PMF; gives the squared error."""
+
+    def centre(self, prior: str) -> Floats:
+        """The point towards which the penalty draws the PMFs."""
+
+    def spread(self, centre: Floats) -> float:
+        """The sum of ``|theta_u - centre|^2`` over the users with ratings."""
+
+    def pmfs(self) -> tuple[Floats, Floats]:
+        """The PMFs, users x events, and the duality gap of each user's last solve."""
+
+
+def stage_for(steps: HalfSteps, observed: Observed, pmf: Floats) -> Stage:
+    """The stage on the machine of the half-steps."""
+    return HostStage(steps, observed, pmf)
+
+
+@dataclass
+class HostStage:
+    """A table in the memory of this process: any half-steps, on any engine."""
+
+    steps: HalfSteps
+    observed: Observed
+    pmf: Floats
+    gap: Floats = field(init=False)
+    rated: Bits = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.gap = np.full(len(self.pmf), np.inf)
+        self.rated = self.observed.by_user.rated
+
+    def update_indicators(self, codes: NDArray[Any], seeds: Seeds) -> Indicators:
+        """Improve every item's code, given the PMFs."""
+        return self.steps.update_indicators(self.observed.by_item, self.pmf, codes, seeds)
+
+    def update_pmfs(self, codes: NDArray[Any], centre: Floats) -> float:
+        """Improve every user's PMF; gives the squared error."""
+        solved = self.steps.update_pmfs(self.observed.by_user, self.pmf, codes, centre)
+        self.pmf, self.gap = solved.pmf, solved.gap
+        return float(solved.error.sum())
+
+    def centre(self, prior: str) -> Floats:
+        """The point towards which the penalty draws the PMFs."""
+        return population_centre(self.pmf, self.rated, prior)
+
+    def spread(self, centre: Floats) -> float:
+        """The sum of ``|theta_u - centre|^2`` over the users with ratings."""
+        return float(np.square(self.pmf[self.rated] - centre).sum())
+
+    def pmfs(self) -> tuple[Floats, Floats]:
+        """The PMFs, users x events, and the duality gap of each user's last solve."""
+        return self.pmf, self.gap
+
+
+def population_centre(pmf: Floats, rated: Bits, prior: str) -> Floats:
+    """The mean of the PMFs of users with ratings, or zero."""
+    if prior == "mean" and rated.any():
+        return np.asarray(pmf[rated].mean(axis=0))
+    return np.zeros(pmf.shape[1])
