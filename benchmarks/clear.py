@@ -54,7 +54,7 @@ def point(
 def before(parts: list[compression.Part], seen: Observations) -> tuple[Any, Any]:
     """The best of some descents from random PMFs to the same average, all cells alike."""
     alike = np.ones(seen.n_users), np.ones(seen.n_items)
-    rng, machine = np.random.default_rng(0), engine(n_threads=2)
+    rng, machine = np.random.default_rng(0), engine("cpu", n_threads=2)
     best = best_descent(
         (random_start(seen, EVENTS, rng) for _ in range(STARTS)),
         compression.Target.of(parts, *alike),
@@ -75,7 +75,7 @@ def main() -> None:
     parts = posterior.fitted_.record.parts()
     weights = [np.asarray(e.sizes + 1.0, np.float64) for e in (seen.by_user, seen.by_item)]
     target = compression.Target.of(parts, *weights)
-    whole = compression.Compression(target, engine(n_threads=2), parts[0].noise)
+    whole = compression.Compression(target, engine("cpu", n_threads=2), parts[0].noise)
     default, points = compression.CLEAR, []
     with one_blas_thread():
         points.append(point(BEFORE, seen, *before(parts, seen), test))

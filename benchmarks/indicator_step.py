@@ -42,7 +42,7 @@ def instances(observations: Observations, n_events: int, penalty: float) -> Inst
     rng = np.random.default_rng(0)
     start = random_start(observations, n_events, rng)
     pmf, codes = start.pmf, start.codes
-    steps = HalfSteps.on(engine(n_threads=2), Exact(), Pairwise(), 0.0, penalty)
+    steps = HalfSteps.on(engine("cpu", n_threads=2), Exact(), Pairwise(), 0.0, penalty)
     for _ in range(ITERATIONS):
         seeds = streams(rng, observations.n_items)
         codes = steps.update_indicators(observations.by_item, pmf, codes, seeds).codes

@@ -47,7 +47,7 @@ def seconds(
     """Of the two steps of the fourth iteration, on one thread."""
     rng = np.random.default_rng(0)
     one, exact = (
-        HalfSteps.on(engine(), chosen, Pairwise(), 0.0, 10.0) for chosen in (solver, Exact())
+        HalfSteps.on(engine("cpu"), chosen, Pairwise(), 0.0, 10.0) for chosen in (solver, Exact())
     )
     start = random_start(observations, n_events, rng)
     pmf, codes = start.pmf, start.codes

@@ -79,7 +79,7 @@ def rates(
 ) -> list[float]:
     """The parts of items and of bits that differ, and of items whose cost does, in one descent."""
     compared = Compared(roundings, floor)
-    steps = HalfSteps.on(engine(), compared, Pairwise())
+    steps = HalfSteps.on(engine("cpu"), compared, Pairwise())
     rng = np.random.default_rng(seed)
     start = random_start(observations, n_events, rng)
     pmf, codes = start.pmf, start.codes

@@ -54,7 +54,7 @@ def curve(observations: Observations, n_events: int, solvers: str, seed: int, n_
     def keep(now: Descent) -> None:
         costs.append(now.error)
 
-    steps = HalfSteps.on(engine(n_threads=2), *SOLVERS[solvers])
+    steps = HalfSteps.on(engine("cpu", n_threads=2), *SOLVERS[solvers])
     descend(
         start, observations, steps,
         prior="zero", n_iter=n_iter, tol=-np.inf, rng=rng, on_iteration=keep,

@@ -27,6 +27,9 @@ class Backwards:
     def with_threads(self, n_threads: int) -> Backwards:
         return Backwards(n_threads)
 
+    def stage(self, *_: Any) -> None:
+        return None
+
     def run(self, step: Any, table: Any, factors: Any, *rows: Any, at_a_time: Any = None) -> Any:
         D, total = factors.shape[1], 0.0
         n_rows = len(table.left) if isinstance(table, Product) else len(table.ptr) - 1
@@ -148,6 +151,6 @@ def test_rows_that_share_a_matrix_are_cut_into_fewer_chunks() -> None:
 
 
 def test_an_unknown_engine_is_refused_with_those_that_there_are() -> None:
-    assert engine(n_threads=2) == cpu.CPU(2)
+    assert engine("cpu", 2) == engine("auto", 2) == cpu.CPU(2)
     with pytest.raises(ValueError, match=f"engine='quantum' is unknown; .*{next(iter(ENGINES))}"):
         engine("quantum")

@@ -54,9 +54,7 @@ class Code:
         """Add a vector to the numbers of 64 bits at an address."""
         sums = self.load(address)
         total = self.builder.fadd(sums, self.in_64_bits(x))
-        self.builder.store(
-            total, self.builder.bitcast(address, sums.type.as_pointer()), align=8
-        )
+        self.builder.store(total, self.builder.bitcast(address, sums.type.as_pointer()), align=8)
 
     def spread(self, x: Any) -> Any:
         """The vector of a number."""

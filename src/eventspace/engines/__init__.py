@@ -13,8 +13,13 @@ from eventspace.engines.protocol import Engine
 ENGINES = {"cpu": "CPU"}  # the module of this room, and its class, imported when it is asked for
 
 
-def engine(name: str = "cpu", n_threads: int = 1) -> Engine:
-    """The engine of this name, with ``n_threads`` threads of this process."""
+def engine(name: str, n_threads: int = 1, n_observed: int = 0) -> Engine:
+    """The engine of this name, or "auto": the best for a table with so many entries.
+
+    It has ``n_threads`` threads of this process.
+    """
+    if name == "auto":
+        name = "cpu"
     check_choice("engine", name, ENGINES)
     found: Engine = getattr(import_module(f"{__name__}.{name}"), ENGINES[name])(n_threads)
     return found

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.engines.gram import linear_terms, normal_equations, padded
-from eventspace.engines.protocol import Product, Step, Table
+from eventspace.engines.protocol import Observed, Product, Step, Table
 
 CHUNK_BYTES = 1 << 18  # of quadratics, at most: they stay in the cache until they are solved
 CHUNK_WORK = 2_000_000  # multiply-adds, at least: much less is not worth a thread's attention
@@ -81,6 +81,9 @@ class CPU:
             for other in others:
                 other.result()
         return sum(given for given in sums if given is not None)
+
+    def stage(self, steps: Any, observed: Observed, pmf: Floats) -> None:
+        """None: a descent takes place in this process."""
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -228,7 +231,7 @@ def _enough(work: int) -> int:
 
 
 def _slices(work: NDArray[np.int64], n: int) -> list[slice]:
-    """Up to n slices of rows, with about the same work each; ``work`` is that of the rows before."""
+    """Up to n slices of rows with about equal work; ``work`` is that of the rows before each."""
     cuts = np.searchsorted(work, np.linspace(0, work[-1], n + 1))
     return [slice(first, last) for first, last in pairwise(np.unique(cuts).tolist())]
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.types import Bits, Floats
+from eventspace._base.types import Bits, Floats, Seeds
 from eventspace.data.entries import Entries
 
 
@@ -53,6 +53,50 @@ class Step(Protocol):
         """
 
 
+class Observed(Protocol):
+    """A table in both orders: observations, or an average's predictions."""
+
+    @property
+    def by_user(self) -> Table:
+        """A row for each user."""
+
+    @property
+    def by_item(self) -> Table:
+        """A row for each item."""
+
+
+class Indicators(NamedTuple):
+    """What an indicator step gives: codes, each item's cost, and which are proved least."""
+
+    codes: NDArray[Any]
+    cost: Floats
+    proved: Bits
+
+
+class Stage(Protocol):
+    """Where a descent takes place: a table on a machine, with the PMFs of its users.
+
+    The descent itself sees codes, a few sums and, at its end, the PMFs. So these can stay where
+    they are solved: in the memory of this process, of a GPU, or of the workers of a cluster. A
+    half-step changes them as a whole, or not at all.
+    """
+
+    def update_indicators(self, codes: NDArray[Any], seeds: Seeds) -> Indicators:
+        """Improve every item's code, given the PMFs."""
+
+    def update_pmfs(self, codes: NDArray[Any], centre: Floats) -> float:
+        """Improve every user's PMF; gives the squared error."""
+
+    def centre(self, prior: str) -> Floats:
+        """The point towards which the penalty draws the PMFs."""
+
+    def spread(self, centre: Floats) -> float:
+        """The sum of ``|theta_u - centre|^2`` over the users with ratings."""
+
+    def pmfs(self) -> tuple[Floats, Floats]:
+        """The PMFs, users x events, and the duality gap of each user's last solve."""
+
+
 class Engine(Protocol):
     """A machine."""
 
@@ -77,3 +121,6 @@ class Engine(Protocol):
         quadratics that are held and handed over at once, where these are large. Neither the result
         nor the order of the sum depends on the number of threads.
         """
+
+    def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:
+        """The stage of a descent with these half-steps from these PMFs; None: in this process."""

@@ -58,6 +58,8 @@ class KolmogorovDescent(DescentSettings, Estimator):
         10,000 entries and up to 16 events, where they cost next to nothing, else one.
     warm_start : bool, default False
         Go on from the last fit where the ids and ``n_events`` are the same.
+    engine : {"auto", "cpu"}, default "auto"
+        Where it is learnt.
     n_jobs : int or None, default -1
         Threads; -1 means every core, None one. The result does not depend on it.
     random_state : int, RandomState or None, default None

@@ -17,7 +17,7 @@ from eventspace.fitted.fit import EnsembleFit, stacked
 from eventspace.fitting.descent import INTERRUPTED
 from eventspace.fitting.folds import held_out
 from eventspace.fitting.restarts import EnsembleSettings, Restarts, Trial, check_settings
-from eventspace.fitting.settings import checked_engine
+from eventspace.fitting.settings import engine_to_learn
 
 SIZES = [0.3, 0.0]  # tried for "auto" of indicator_penalty
 HELD_OUT = 0.1
@@ -46,6 +46,8 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
         The cost of each event in an item's set. "auto": 0.3 or none, chosen in the same way.
     n_iter : int, default 5
         The most iterations of each descent at each penalty.
+    engine : {"auto", "cpu"}, default "auto"
+        Where it is learnt.
     n_jobs : int or None, default -1
         Threads, over which the models are spread. The result does not depend on it.
     random_state : int, RandomState or None, default None
@@ -94,7 +96,8 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
         # a yes that is held out would be a no
         fold = None if observations.missing else held_out(observations, HELD_OUT, random)
         seed = int(random.randint(2**31))
-        restarts = Restarts(self.n_events, self.n_iter, checked_engine(self), self.verbose)
+        engine = engine_to_learn(self, observations.n_observed)
+        restarts = Restarts(self.n_events, self.n_iter, engine, self.verbose)
         penalty = None if self.pmf_penalty == "auto" else float(self.pmf_penalty)
         sizes = SIZES if self.indicator_penalty == "auto" else [float(self.indicator_penalty)]
         if fold is not None:

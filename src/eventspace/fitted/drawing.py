@@ -15,7 +15,7 @@ from eventspace.fitted.compressed import compressed
 from eventspace.fitted.fit import CompressedFit, PosteriorFit, stacked
 from eventspace.fitting.descent import INTERRUPTED
 from eventspace.fitting.meetings import Meetings, learn_meetings
-from eventspace.fitting.settings import checked_engine
+from eventspace.fitting.settings import engine_to_learn
 from eventspace.sampling.kept_samples import Kept, keep
 from eventspace.sampling.sampler import Draws, Sampler, mean_laws
 from eventspace.sampling.settings import ModelSettings, SamplingSettings, chains_for, sampling_of
@@ -110,7 +110,8 @@ def _meetings(
     if not settings.meets:
         return Meetings.none(*observations.shape)
     rng = np.random.default_rng([seed, OF_MEETINGS])
-    return learn_meetings(observations, checked_engine(settings), rng, settings.verbose)
+    engine = engine_to_learn(settings, observations.n_observed)
+    return learn_meetings(observations, engine, rng, settings.verbose)
 
 
 def _run(
@@ -121,7 +122,8 @@ def _run(
     rngs: list[np.random.Generator],
 ) -> tuple[list[Draws], Kept, bool]:
     """A chain for each generator, what is kept of them, and whether Ctrl-C ended them."""
-    sampler = Sampler.of(settings, of_users, of_items)
+    engine = engine_to_learn(settings, observations.n_observed)
+    sampler = Sampler.of(settings, engine, of_users, of_items)
     unit = observations.with_unit_weight(observations.mean_weight)
     each = -(-settings.n_draws // (settings.n_samples // len(rngs)))  # one of ``each`` is kept
     sweeps = settings.n_warmup, settings.n_draws

@@ -72,7 +72,7 @@ class FittedPosterior(FittedAverage):
         scaled = change._replace(
             known=change.known.with_unit_weight(unit), now=change.now.with_unit_weight(unit)
         )
-        sampler = Sampler.of(self.settings, of_users, of_items)
+        sampler = Sampler.of(self.settings, checked_engine(self.settings), of_users, of_items)
         laws = Laws(fit.concentration, fit.user_spread**2, fit.item_spread**2)
         updating = Updating(scaled, sampler, laws, 1.0 / np.square(fit.noise))
         n_each = fit.n_samples // fit.n_parts

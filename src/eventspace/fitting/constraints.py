@@ -21,9 +21,9 @@ from eventspace.data.entries import Entries
 from eventspace.data.factors import check_pmf
 from eventspace.data.ids import Ids
 from eventspace.data.observations import Observations
-from eventspace.engines.protocol import Engine
+from eventspace.engines.protocol import Engine, Indicators
 from eventspace.fitting.descent import Descent
-from eventspace.fitting.half_steps import FreeIndicators, HalfSteps, Indicators, IndicatorSolver
+from eventspace.fitting.half_steps import FreeIndicators, HalfSteps, IndicatorSolver
 
 
 @dataclass(frozen=True)

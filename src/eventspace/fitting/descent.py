@@ -22,8 +22,9 @@ from eventspace._base.codes import numbers
 from eventspace._base.randomness import streams
 from eventspace._base.types import Floats
 from eventspace.data.observations import Observations
+from eventspace.engines.protocol import Observed
 from eventspace.fitting.half_steps import HalfSteps
-from eventspace.fitting.stages import Observed, stage_for
+from eventspace.fitting.stages import stage_for
 
 INTERRUPTED = "interrupted: this is the model so far"  # what Ctrl-C in a fit is answered with
 

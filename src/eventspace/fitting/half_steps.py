@@ -13,7 +13,7 @@ from eventspace._base.jit import njit
 from eventspace._base.types import Bits, Codes, Floats, Seeds
 from eventspace.data.entries import Entries
 from eventspace.engines.gram import sum_up
-from eventspace.engines.protocol import Engine, Table
+from eventspace.engines.protocol import Engine, Indicators, Table
 from eventspace.pmf import Pairwise
 from eventspace.pmf.pairwise import room_for_slope, settle
 from eventspace.pmf.quadratic import cost_of, duality_gap
@@ -37,14 +37,6 @@ class PmfSolver(Protocol):
 
     def __call__(self, Q: Floats, r: Floats, pmf: Floats) -> tuple[Floats, Floats]:
         """Improve the PMFs in place; give costs and duality gaps."""
-
-
-class Indicators(NamedTuple):
-    """What an indicator step gives: codes, each item's cost, and which are proved least."""
-
-    codes: NDArray[Any]
-    cost: Floats
-    proved: Bits
 
 
 class Pmfs(NamedTuple):

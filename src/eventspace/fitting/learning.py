@@ -29,7 +29,7 @@ def learn(
 
     After Ctrl-C it is the best so far, with a warning.
     """
-    steps = given.steps(checked_steps(settings))
+    steps = given.steps(checked_steps(settings, observations.n_observed))
     if given.indicators is not None:
         check_allowed(settings.indicators, given.indicators)
     rng = np.random.default_rng(seed_of(settings.random_state))

@@ -19,7 +19,7 @@ from eventspace.engines.protocol import Engine
 from eventspace.fitting.descent import Descent, descend, random_start
 from eventspace.fitting.folds import Fold
 from eventspace.fitting.half_steps import HalfSteps
-from eventspace.fitting.settings import checked_threads
+from eventspace.fitting.settings import check_machine
 from eventspace.fitting.stages import population_centre
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
@@ -40,6 +40,7 @@ class EnsembleSettings:
     pmf_penalty: float | str = "auto"
     indicator_penalty: float | str = "auto"
     n_iter: int = 5
+    engine: str = "auto"
     n_jobs: int | None = -1
     random_state: Any = None
     verbose: bool | None = None
@@ -50,7 +51,7 @@ def check_settings(settings: EnsembleSettings) -> None:
     check_whole("n_events", settings.n_events, 1, WORD)
     check_whole("n_models", settings.n_models, 1, MOST_SAMPLES)
     check_whole("n_iter", settings.n_iter, 1)
-    checked_threads(settings)
+    check_machine(settings)
     for name in ("pmf_penalty", "indicator_penalty"):
         if getattr(settings, name) != "auto":
             check_number(name, getattr(settings, name))

@@ -10,7 +10,7 @@ from eventspace._base.checks import check_choice, check_number, check_whole, is_
 from eventspace._base.codes import WORD
 from eventspace._base.errors import UserError, UserTypeError
 from eventspace._base.threads import count_threads
-from eventspace.engines import engine
+from eventspace.engines import ENGINES, engine
 from eventspace.engines.protocol import Engine
 from eventspace.fitting.constraints import SharedIndicators
 from eventspace.fitting.half_steps import FreeIndicators, HalfSteps, PmfStep
@@ -35,15 +35,19 @@ class DescentSettings:
     tol: float = 1e-4
     n_init: int | str = "auto"
     warm_start: bool = False
+    engine: str = "auto"
     n_jobs: int | None = -1
     random_state: Any = None
     verbose: bool | None = None
 
 
-def checked_steps(model: Any) -> HalfSteps:
-    """The half-steps for a model's parameters; a bad one is refused with what is allowed."""
+def checked_steps(model: Any, n_observed: int | None = None) -> HalfSteps:
+    """The half-steps for a model's parameters; a bad one is refused with what is allowed.
+
+    They run where a table with so many entries is learnt from, or if none is, on this machine.
+    """
     check_settings(model)
-    machine = checked_engine(model)
+    machine = checked_engine(model) if n_observed is None else engine_to_learn(model, n_observed)
     sets = SharedIndicators if model.indicators == "shared" else FreeIndicators
     solver = _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS)
     return HalfSteps(
@@ -53,8 +57,19 @@ def checked_steps(model: Any) -> HalfSteps:
 
 
 def checked_engine(model: Any) -> Engine:
-    """The engine that an estimator asks for."""
-    return engine(n_threads=checked_threads(model))
+    """The cores of this machine, which answer for a model that is fitted."""
+    return engine("cpu", checked_threads(model))
+
+
+def engine_to_learn(model: Any, n_observed: int) -> Engine:
+    """The engine that an estimator asks for, to learn from a table with so many entries."""
+    return engine(model.engine, checked_threads(model), n_observed)
+
+
+def check_machine(model: Any) -> None:
+    """Refuse an unknown engine, or an impossible number of threads."""
+    check_choice("engine", model.engine, ("auto", *ENGINES))
+    checked_threads(model)
 
 
 def check_settings(model: Any, most_events: int = WORD) -> None:
@@ -76,7 +91,7 @@ def check_settings(model: Any, most_events: int = WORD) -> None:
     check_choice("indicators", model.indicators, INDICATORS)
     indicator_solver(model)
     _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS)
-    checked_threads(model)
+    check_machine(model)
 
 
 def check_allowed(kind: str, indicators: Any) -> None:

@@ -1,56 +1,21 @@
-"""Where a descent takes place: a table on a machine, with the PMFs of its users.
-
-The descent itself sees codes, a few sums and, at its end, the PMFs. So these can stay where they are
-solved: in the memory of this process, of a GPU, or of the workers of a cluster.
-"""
+"""Where a descent takes place, if that is in the memory of this process."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.types import Bits, Floats, Seeds
-from eventspace.engines.protocol import Table
-from eventspace.fitting.half_steps import HalfSteps, Indicators
-
-
-class Observed(Protocol):
-    """A table in both orders: observations, or an average's predictions."""
-
-    @property
-    def by_user(self) -> Table:
-        """A row for each user."""
-
-    @property
-    def by_item(self) -> Table:
-        """A row for each item."""
-
-
-class Stage(Protocol):
-    """A table and PMFs. A half-step changes them as a whole, or not at all."""
-
-    def update_indicators(self, codes: NDArray[Any], seeds: Seeds) -> Indicators:
-        """Improve every item's code, given the PMFs."""
-
-    def update_pmfs(self, codes: NDArray[Any], centre: Floats) -> float:
-        """Improve every user's PMF; gives the squared error."""
-
-    def centre(self, prior: str) -> Floats:
-        """The point towards which the penalty draws the PMFs."""
-
-    def spread(self, centre: Floats) -> float:
-        """The sum of ``|theta_u - centre|^2`` over the users with ratings."""
-
-    def pmfs(self) -> tuple[Floats, Floats]:
-        """The PMFs, users x events, and the duality gap of each user's last solve."""
+from eventspace.engines.protocol import Indicators, Observed, Stage
+from eventspace.fitting.half_steps import HalfSteps
 
 
 def stage_for(steps: HalfSteps, observed: Observed, pmf: Floats) -> Stage:
     """The stage on the machine of the half-steps."""
-    return HostStage(steps, observed, pmf)
+    return steps.update_pmfs.engine.stage(steps, observed, pmf) or HostStage(steps, observed, pmf)
 
 
 @dataclass

@@ -56,9 +56,7 @@ def room_for_slope(n_events: int) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def settle(
-    H: Floats, r: Floats, theta: Floats, slope: Floats, tol: float, max_steps: int
-) -> None:
+def settle(H: Floats, r: Floats, theta: Floats, slope: Floats, tol: float, max_steps: int) -> None:
     """Minimise ``theta'H theta - 2 r'theta`` over the simplex; ``slope`` is ``H theta - r`` then.
 
     Each step moves mass from the worst event that has some to the best event, by an exact line

@@ -17,7 +17,6 @@ from eventspace.data.observations import Observations
 from eventspace.engines.protocol import Engine
 from eventspace.fitting.descent import descend, random_start
 from eventspace.fitting.half_steps import HalfSteps
-from eventspace.fitting.settings import checked_engine
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import Chain, spread
@@ -86,12 +85,18 @@ class Sampler:
     show: bool | None  # a progress bar
 
     @classmethod
-    def of(cls, settings: SamplingSettings, of_users: Attributes, of_items: Attributes) -> Sampler:
-        """The sampler for these settings."""
+    def of(
+        cls,
+        settings: SamplingSettings,
+        engine: Engine,
+        of_users: Attributes,
+        of_items: Attributes,
+    ) -> Sampler:
+        """The sampler for these settings, on an engine."""
         attributes = of_users.standard(), of_items.standard()
         fixed = None if settings.concentration == "auto" else float(settings.concentration)
         beforehand = Beforehand(fixed, bool(settings.informed), *attributes)
-        return cls(settings.n_events, beforehand, checked_engine(settings), settings.verbose)
+        return cls(settings.n_events, beforehand, engine, settings.verbose)
 
     def sample(
         self,

@@ -11,7 +11,7 @@ from eventspace._base.checks import check_choice, check_whole, is_real, is_whole
 from eventspace._base.codes import WORD
 from eventspace._base.errors import UserError
 from eventspace.data.invariants import MOST_SAMPLES
-from eventspace.fitting.settings import checked_threads
+from eventspace.fitting.settings import check_machine
 
 FEW_CHAINS, MANY_CHAINS = 8, 24
 FEW_ENTRIES = 2000  # below it many chains cost little
@@ -35,6 +35,7 @@ class SamplingSettings:
     n_warmup: int = 60
     n_draws: int = 90
     n_samples: int = 128
+    engine: str = "auto"
     n_jobs: int | None = -1
     random_state: Any = None
     verbose: bool | None = None
@@ -50,6 +51,7 @@ class ModelSettings:
     n_chains: int | str = "auto"
     n_warmup: int | str = "auto"
     n_draws: int | str = "auto"
+    engine: str = "auto"
     n_jobs: int | None = -1
     random_state: Any = None
     verbose: bool | None = None
@@ -81,6 +83,7 @@ def sampling_of(settings: ModelSettings, n_observed: int) -> SamplingSettings:
         n_warmup=n_warmup,
         n_draws=n_draws,
         n_samples=min(DRAWS_KEPT * n_chains, MOST_SAMPLES) if is_whole(n_chains) else DRAWS_KEPT,
+        engine=settings.engine,
         n_jobs=settings.n_jobs,
         random_state=settings.random_state,
         verbose=settings.verbose,
@@ -103,7 +106,7 @@ def check_settings(settings: SamplingSettings) -> None:
     check_choice("informed", settings.informed, (True, False))
     check_choice("weigh", settings.weigh, (True, False))
     check_choice("meets", settings.meets, (True, False))
-    checked_threads(settings)
+    check_machine(settings)
     concentration: Any = settings.concentration
     if concentration != "auto" and not (is_real(concentration) and 0 <= concentration < np.inf):
         raise UserError(
