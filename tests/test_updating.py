@@ -18,7 +18,7 @@ from eventspace.engines.cpu import CPU
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.priors import Beforehand, Laws
 from eventspace.sampling.priors.bits import Regressions
-from eventspace.sampling.priors.features import features, incidence
+from eventspace.sampling.priors.features import features
 from eventspace.sampling.priors.pmfs import regressed_centres
 from eventspace.sampling.sampler import Sampler
 from eventspace.sampling.updating import Updating
@@ -100,9 +100,7 @@ PRECISION = np.full(N_USERS, 100.0)
 def test_items_whose_ratings_say_nothing_are_drawn_from_what_their_raters_let_expect(draw) -> None:
     updated = update(draw, new_items(0.5, 1e-9), PRECISION)
     chain = updated.chain
-    X = features(
-        incidence(chain.observations.by_item, N_USERS), np.empty((N_ITEMS + N_NEW, 0)), draw[1]
-    )
+    X = features(chain.observations.by_item, np.empty((N_ITEMS + N_NEW, 0)), draw[1])
     known, prior = np.arange(N_ITEMS + N_NEW) < N_ITEMS, Regressions(5, 3)
     bits = np.vstack([draw[2], np.zeros((N_NEW, 3))])
     for _ in range(50):
@@ -131,9 +129,7 @@ def test_items_are_drawn_to_their_ratings_by_those_who_make_little_noise(draw, v
 def test_users_with_a_strong_prior_are_where_their_items_let_expect(draw) -> None:
     updated = update(draw, new_users(0.5, 1.0), PRECISION, concentration=1e6)
     chain = updated.chain
-    Z = features(
-        incidence(chain.observations.by_user, N_ITEMS), np.empty((N_USERS + N_NEW, 0)), draw[2]
-    )
+    Z = features(chain.observations.by_user, np.empty((N_USERS + N_NEW, 0)), draw[2])
     pmf = np.vstack([draw[1], np.zeros((N_NEW, 3))])
     expected = regressed_centres(Z, pmf, np.arange(N_USERS + N_NEW) < N_USERS)
     assert_allclose(updated.centres, expected)

@@ -314,7 +314,14 @@ def sample_pmfs(
     pmf = np.tile(np.full(n_events, 1 / n_events) if start is None else start, (n, 1))
     seeds = streams(np.random.default_rng(3), n)
     for _ in range(sweeps):
-        draw_pmfs(np.tile(Q, (n, 1, 1)), np.tile(r, (n, 1)), np.tile(counts, (n, 1)), pmf, seeds)
+        draw_pmfs(
+            np.tile(Q, (n, 1, 1)),
+            np.tile(r, (n, 1)),
+            np.ones(n),
+            np.tile(counts, (n, 1)),
+            pmf,
+            seeds,
+        )
     assert pmf.min() >= 0
     assert np.abs(pmf.sum(axis=1) - 1).max() < 1e-12
     return pmf
@@ -384,14 +391,14 @@ def test_pmfs_stay_on_the_simplex(scale: float) -> None:
     pmf, seeds = rng.dirichlet(np.ones(n_events), n), streams(rng, n)
     counts = np.tile([0.2, 0.2, 0.5, 1.0, 1.0, 3.0, 20.0], (n, 1))
     for _ in range(many(5000, 40)):
-        draw_pmfs(Q, r, counts, pmf, seeds)
+        draw_pmfs(Q, r, np.ones(n), counts, pmf, seeds)
         assert pmf.min() >= 0
     assert np.abs(pmf.sum(axis=1) - 1).max() < 1e-12
 
 
 def test_one_event_has_all_the_mass() -> None:
     pmf, seeds = np.ones((3, 1)), np.arange(1, 4, dtype=np.uint64)
-    draw_pmfs(np.ones((3, 1, 1)), np.ones((3, 1)), np.ones((3, 1)), pmf, seeds)
+    draw_pmfs(np.ones((3, 1, 1)), np.ones((3, 1)), np.ones(3), np.ones((3, 1)), pmf, seeds)
     np.testing.assert_array_equal(pmf, 1.0)
 
 
@@ -403,11 +410,12 @@ def test_rows_of_pmfs_are_independent_of_each_other() -> None:
     start, seeds = rng.dirichlet(np.ones(n_events), n), streams(rng, n)
     whole, states = start.copy(), seeds.copy()
     counts = rng.uniform(0.2, 2.0, size=(n, n_events))
-    draw_pmfs(Q, r, counts, whole, states)
+    tau = rng.uniform(0.5, 2.0, n)
+    draw_pmfs(Q, r, tau, counts, whole, states)
     assert (states != seeds).all()
     cut, states_cut = start.copy(), seeds.copy()
     for chunk in (slice(7, n), slice(0, 7)):
-        draw_pmfs(Q[chunk], r[chunk], counts[chunk], cut[chunk], states_cut[chunk])
+        draw_pmfs(Q[chunk], r[chunk], tau[chunk], counts[chunk], cut[chunk], states_cut[chunk])
     np.testing.assert_array_equal(cut, whole)
     np.testing.assert_array_equal(states_cut, states)
 

@@ -26,8 +26,8 @@ from eventspace.engines.protocol import Observed, Product, Step, Table
 
 CHUNK_BYTES = 1 << 18  # of quadratics, at most: they stay in the cache until they are solved
 CHUNK_WORK = 2_000_000  # multiply-adds, at least: much less is not worth a thread's attention
-MOST_WORK = 64_000_000  # if there are more chunks than
-MANY_CHUNKS = 256  # which are enough for all threads to end at about the same time
+MOST_WORK = 1 << 30  # a few hundredths of a second
+CHUNKS_PER_THREAD = 16  # so that all threads end at about the same time
 SOLVE_WORK = 8  # a solve counts as 8 D entries
 BLOCKS = 64  # chunks of a table whose quadratics are held a few at a time
 
@@ -58,7 +58,7 @@ class CPU:
         Chunks are of about equal work or, with ``at_a_time``, of equal numbers of rows.
         """
         if at_a_time is None and _is_row_by_row(step, table, len(factors)):
-            cuts, begin = _row_by_row(step, table, factors, rows)
+            cuts, begin = _row_by_row(step, table, factors, rows, self.n_threads)
         else:
             cuts, begin = _by_quadratics(step, table, factors, rows, at_a_time)
         chunks = deque(enumerate(cuts))
@@ -98,17 +98,19 @@ def _is_row_by_row(step: Step, table: Table, n_columns: int) -> bool:
 
 
 def _row_by_row(
-    step: Any, entries: Any, factors: NDArray[Any], rows: tuple[NDArray[Any], ...]
+    step: Any, entries: Any, factors: NDArray[Any], rows: tuple[NDArray[Any], ...], n_threads: int
 ) -> tuple[list[slice], Callable[[], Work]]:
-    """The chunks, and what does the step for one."""
+    """The chunks, and what does the step for one. How rows are cut makes no difference to it."""
     wide, kernel = padded(factors), step.row_by_row
 
     def work(chunk: slice) -> Any:
         ptr = entries.ptr[chunk.start : chunk.stop + 1]
         return kernel(ptr, *entries[1:4], wide, *(array[chunk] for array in rows))
 
-    work_of_row = factors.shape[1] ** 2 * (entries.ptr + _solves(entries, factors.shape[1]))
-    return _slices(work_of_row, _enough(work_of_row[-1])), lambda: work
+    spent = factors.shape[1] ** 2 * (entries.ptr + _solves(entries, factors.shape[1]))
+    alone = spent[-1] // MOST_WORK  # so that Ctrl-C is heard
+    n_chunks = max(alone, min(spent[-1] // CHUNK_WORK, n_threads * CHUNKS_PER_THREAD), 1)
+    return _slices(spent, n_chunks if n_threads > 1 else max(alone, 1)), lambda: work
 
 
 def _by_quadratics(
@@ -213,7 +215,7 @@ def _chunks(table: Table, n_events: int, shared: bool) -> list[slice]:
     each = n_events if light else n_events**2  # multiply-adds
     work = (n_entries + _solves(table, n_events)) * each
     held = 0 if light else _n_rows(table) * n_events**2 * 8
-    return _slices(work, max(_enough(work[-1]), held // CHUNK_BYTES))
+    return _slices(work, max(work[-1] // CHUNK_WORK, held // CHUNK_BYTES, 1))
 
 
 def _blocks(table: Table) -> list[slice]:
@@ -225,12 +227,7 @@ def _solves(table: Table, n_events: int) -> NDArray[np.int64]:
     return np.asarray(SOLVE_WORK * n_events * np.arange(_n_rows(table) + 1))
 
 
-def _enough(work: int) -> int:
-    """How many chunks there are for so much work."""
-    return int(max(min(work // CHUNK_WORK, max(MANY_CHUNKS, work // MOST_WORK)), 1))
-
-
-def _slices(work: NDArray[np.int64], n: int) -> list[slice]:
+def _slices(work: NDArray[np.int64], n: Any) -> list[slice]:
     """Up to n slices of rows with about equal work; ``work`` is that of the rows before each."""
     cuts = np.searchsorted(work, np.linspace(0, work[-1], n + 1))
     return [slice(first, last) for first, last in pairwise(np.unique(cuts).tolist())]

@@ -11,10 +11,11 @@ from eventspace._base.jit import njit
 from eventspace._base.prefetch import LINE, prefetch
 from eventspace._base.types import Floats
 from eventspace._base.vectors import WIDE
-from eventspace.engines.strips import AHEAD, make_strip
+from eventspace.engines.strips import AHEAD, make_line, make_strip
 
 BATCH = 128  # entries: their factor rows stay in the cache from strip to strip
 
+_line_1, _line_3 = (make_line(n) for n in (1, 3))
 _top_1, _top_2 = (make_strip(n, top=True, weighted=False) for n in (1, 2))
 _low_1, _low_2 = (make_strip(n, top=False, weighted=False) for n in (1, 2))
 _weighted_top_1, _weighted_top_2 = (make_strip(n, top=True, weighted=True) for n in (1, 2))
@@ -124,6 +125,39 @@ def _normal_equations(
             linear[k, a] = h[a]
             for b in range(n_events):
                 gram[k, a, b] = G[a, b]
+
+
+def sums_of_rows(ptr: NDArray[np.int64], index: NDArray[np.int32], factors: Floats) -> Floats:
+    """The sum of the factors that the entries of each row point to: rows x events."""
+    wide = padded(factors.astype(np.float32))
+    found = np.zeros((len(ptr) - 1, wide.shape[1]))
+    _sums_of_rows(ptr, index, wide, found)
+    return found[:, : factors.shape[1]]
+
+
+@njit(cache=True, nogil=True)
+def _sums_of_rows(ptr: Any, index: Any, factors: Any, found: Floats) -> None:
+    n_columns = factors.shape[1]
+    for k in range(len(found)):
+        column = 0
+        while column + 3 * WIDE <= n_columns:
+            _line_3(factors, index, ptr[k], ptr[k + 1], column, found[k])
+            column += 3 * WIDE
+        while column < n_columns:
+            _line_1(factors, index, ptr[k], ptr[k + 1], column, found[k])
+            column += WIDE
+
+
+def weighted_squares(rows: Floats, weights: Floats) -> Floats:
+    """``sum_k weights[k, d] rows[k] rows[k]'`` for each column d: columns x features x features."""
+    n_rows, n_columns = rows.shape
+    wide, n = padded(rows), weights.shape[1]
+    every, none = np.arange(n_rows, dtype=np.int32), np.zeros(n_rows, dtype=np.float32)
+    found = np.empty((n, n_columns, n_columns))
+    ptr, linear, energy = np.array([0, n_rows]), np.empty((1, n_columns)), np.empty(1)
+    for d, weight in enumerate(np.ascontiguousarray(weights.T, dtype=np.float32)):
+        _normal_equations(ptr, every, none, weight, wide, found[d : d + 1], linear, energy)
+    return found
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})

@@ -102,3 +102,38 @@ def make_strip(n_vectors: int, *, top: bool, weighted: bool) -> Callable[..., An
             linear[columns] += scaled[: stop - start] @ f[:, columns].astype(np.float64)
 
     return plain if config.DISABLE_JIT else intrinsic(strip)  # type: ignore[attr-defined]
+
+
+def make_line(n_vectors: int) -> Callable[..., Any]:
+    """The kernel that adds factor rows up, so many vectors of columns; called as ``plain`` is."""
+
+    def line(
+        context: Any, factors: Any, index: Any, start: Any, stop: Any, column: Any, sums: Any
+    ) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            code = Code(context, builder, signature, arguments)
+            start, stop, column = arguments[2:5]
+            places = [WIDE * c for c in range(n_vectors)]
+
+            def add(t: Any, totals: list[Any]) -> list[Any]:
+                base = code.row(0, builder.load(code.at(1, t)))
+                found = zip(places, totals, strict=True)
+                return [
+                    builder.fadd(x, code.in_64_bits(code.load(code.at(0, base, column, c))))
+                    for c, x in found
+                ]
+
+            double = code.array(5).data.type.pointee
+            totals = code.loop(start, stop, 1, [code.constant(double, 0.0)] * n_vectors, add)
+            for c, x in zip(places, totals, strict=True):
+                code.add_to(code.at(5, column, c), x)
+            return context.get_dummy_value()
+
+        number = types.int64
+        return types.void(factors, index, number, number, number, sums), generate
+
+    def plain(factors: Any, index: Any, start: int, stop: int, column: int, sums: Any) -> None:
+        columns = slice(column, column + n_vectors * WIDE)
+        sums[columns] += factors[index[start:stop], columns].sum(axis=0, dtype=np.float64)
+
+    return plain if config.DISABLE_JIT else intrinsic(line)  # type: ignore[attr-defined]

@@ -1,4 +1,7 @@
-"""One chain: a state of PMFs, indicators and noise; a sweep draws the next."""
+"""One chain: a state of PMFs, indicators and noise; a sweep draws the next.
+
+Sums over entries are of numbers with 32 bits: a law does not depend on the eighth digit.
+"""
 
 from __future__ import annotations
 
@@ -67,12 +70,12 @@ class Chain:
         log_odds = self.priors.bits.draw(self, self.rng)
         weighted = times_precision(self.observations.by_item, self.precision)
         rows = (log_odds, self.indicators, self.item_seeds)
-        self.engine.run(DrawIndicators(), weighted, self.pmf, *rows)
+        self.engine.run(DrawIndicators(), weighted, self.pmf.astype(np.float32), *rows)
 
     def draw_pmfs(self) -> None:
         """Each user's noise and PMF, given the indicators."""
         counts = self.priors.pmfs.draw(self, self.rng)
         rows = (self.n_ratings, counts, self.pmf, self.precision, self.user_seeds)
         step = DrawPmfs(SHAPE, self.priors.noise.rate)
-        self.engine.run(step, self.observations.by_user, self.indicators, *rows)
+        self.engine.run(step, self.observations.by_user, self.indicators.astype(np.float32), *rows)
         self.priors.noise.draw(self, self.rng)

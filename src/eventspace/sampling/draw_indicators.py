@@ -12,6 +12,7 @@ from eventspace._base.jit import njit
 from eventspace._base.randomness import next_random, uniform
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
+from eventspace.engines.gram import sum_up
 from eventspace.sampling.draw_variates import shuffle
 
 BLOCK = 4  # bits that are drawn jointly: 2^4 sets are weighed
@@ -26,6 +27,11 @@ class DrawIndicators:
         v += log_odds
         draw_indicators(S, v, indicators, seeds)
 
+    @property
+    def row_by_row(self) -> Any:
+        """The same with the sums."""
+        return sum_and_draw_indicators
+
 
 def times_precision(by_item: Entries, precision: Floats) -> Entries:
     """The entries with weights that hold the precision of their users' noise."""
@@ -37,79 +43,101 @@ def times_precision(by_item: Entries, precision: Floats) -> Entries:
 
 
 @njit(cache=True, nogil=True)
+def sum_and_draw_indicators(
+    ptr: Any,
+    index: Any,
+    value: Any,
+    weight: Any,
+    factors: Any,
+    log_odds: Any,
+    indicators: Any,
+    seeds: Any,
+) -> None:
+    """Draw each row of ``indicators``, from its entries."""
+    n_events, n_columns = indicators.shape[1], factors.shape[1]
+    S, v = np.empty((n_columns, n_columns)), np.empty(n_columns)
+    order, gradient, energy = _room(n_events)
+    for i in range(len(indicators)):
+        sum_up(ptr[i], ptr[i + 1], index, value, weight, factors, S, v)
+        for d in range(n_events):
+            v[d] += log_odds[i, d]
+        seeds[i] = _draw_row(S, v, indicators[i], seeds[i], order, gradient, energy)
+
+
+@njit(cache=True, nogil=True)
 def draw_indicators(S: Any, v: Any, indicators: Any, seeds: Any) -> None:
-    """Draw each row psi of ``indicators`` from exp(-psi'S psi / 2 + v'psi), in place.
+    """Draw each row psi of ``indicators`` from exp(-psi'S psi / 2 + v'psi), in place."""
+    order, gradient, energy = _room(indicators.shape[1])
+    for i in range(len(indicators)):
+        A = S[min(i, S.shape[0] - 1)]
+        seeds[i] = _draw_row(A, v[i], indicators[i], seeds[i], order, gradient, energy)
+
+
+@njit(cache=True, nogil=True)
+def _room(n_events: int) -> tuple[Any, Any, Any]:
+    return np.empty(n_events, np.int64), np.empty(n_events), np.empty(1 << BLOCK)
+
+
+@njit(cache=True, nogil=True)
+def _draw_row(
+    S: Any, v: Any, psi: Any, state: np.uint64, order: Any, gradient: Any, energy: Any
+) -> np.uint64:
+    """Draw psi from exp(-psi'S psi / 2 + v'psi), in place; gives the state of the stream.
 
     The events are put into blocks at random; the bits of a block are drawn together, given the
-    others, from all their 2^BLOCK settings, which a Gray code runs through one flip at a time.
+    others, from all their 2^BLOCK settings. S is symmetric; it may be padded.
     """
-    n_events = S.shape[1]
-    order = np.empty(n_events, np.int64)
-    gradient = np.empty(n_events)  # of the exponent's negative: S psi - v
-    energy = np.empty(1 << BLOCK)
-    for i in range(indicators.shape[0]):
-        psi, state, A = indicators[i], seeds[i], S[min(i, S.shape[0] - 1)]
-        for d in range(n_events):
-            gradient[d] = -v[i, d]
-            for e in range(n_events):
-                gradient[d] += A[d, e] * psi[e]
-        state = shuffle(state, order)
-        for first in range(0, n_events, BLOCK):
-            n_bits = min(BLOCK, n_events - first)
-            least = _weigh(A, psi, gradient, order, first, n_bits, energy)
-            total = 0.0
-            for code in range(1 << n_bits):
-                energy[code] = math.exp(least - energy[code])
-                total += energy[code]
-            state = next_random(state)
-            left = uniform(state) * total
-            chosen = 0
-            while left >= energy[chosen] and chosen + 1 < 1 << n_bits:
-                left -= energy[chosen]
-                chosen += 1
-            for k in range(n_bits):
-                if (chosen >> k) & 1:
-                    _flip(A, psi, gradient, order[first + k])
-        seeds[i] = state
+    n_events = psi.size
+    for d in range(n_events):
+        gradient[d] = -v[d]  # of the exponent's negative: S psi - v
+    for e in range(n_events):
+        if psi[e] > 0.5:
+            row = S[e]
+            for d in range(n_events):
+                gradient[d] += row[d]
+    state = shuffle(state, order)
+    for first in range(0, n_events, BLOCK):
+        n_bits = min(BLOCK, n_events - first)
+        least = _weigh(S, psi, gradient, order, first, n_bits, energy)
+        total = 0.0
+        for code in range(1 << n_bits):
+            energy[code] = math.exp(least - energy[code])
+            total += energy[code]
+        state = next_random(state)
+        left = uniform(state) * total
+        chosen = 0
+        while left >= energy[chosen] and chosen + 1 < 1 << n_bits:
+            left -= energy[chosen]
+            chosen += 1
+        for k in range(n_bits):
+            if (chosen >> k) & 1:
+                d = order[first + k]
+                sign, row = 1.0 - 2.0 * psi[d], S[d]
+                psi[d] += sign
+                for e in range(n_events):
+                    gradient[e] += sign * row[e]
+    return state
 
 
 @njit(cache=True, nogil=True)
 def _weigh(
     S: Any, psi: Any, gradient: Any, order: Any, first: int, n_bits: int, energy: Any
 ) -> float:
-    """The energy of every way to flip the bits of a block, over that of now; gives the least."""
-    now, least, flipped = 0.0, 0.0, 0
-    energy[0] = 0.0
-    for step in range(1, 1 << n_bits):
-        k = 0
-        while (step >> k) & 1 == 0:
-            k += 1
-        now += _flip_within(S, psi, gradient, order, first, n_bits, k)
-        flipped ^= 1 << k
-        energy[flipped] = now
-        least = min(least, now)
-    # a Gray code ends with its last bit alone
-    _flip_within(S, psi, gradient, order, first, n_bits, n_bits - 1)
+    """The energy of every way to flip the bits of a block, over that of now; gives the least.
+
+    By doubling: with bit k as well, a way costs what k alone does, and its products with the others.
+    """
+    least = energy[0] = 0.0
+    for k in range(n_bits):
+        d = order[first + k]
+        sign, row = 1.0 - 2.0 * psi[d], S[d]
+        alone = sign * gradient[d] + 0.5 * row[d]
+        for code in range(1 << k):
+            both = alone
+            for j in range(k):
+                if (code >> j) & 1:
+                    e = order[first + j]
+                    both += sign * (1.0 - 2.0 * psi[e]) * row[e]
+            energy[code | (1 << k)] = energy[code] + both
+            least = min(least, energy[code] + both)
     return least
-
-
-@njit(cache=True, nogil=True)
-def _flip_within(
-    S: Any, psi: Any, gradient: Any, order: Any, first: int, n_bits: int, k: int
-) -> float:
-    """Flip one bit, with the gradient kept up within its block only; gives the change."""
-    d = order[first + k]
-    sign = 1.0 - 2.0 * psi[d]
-    change: float = sign * gradient[d] + 0.5 * S[d, d]
-    psi[d] += sign
-    for j in range(first, first + n_bits):
-        gradient[order[j]] += sign * S[order[j], d]
-    return change
-
-
-@njit(cache=True, nogil=True)
-def _flip(S: Any, psi: Any, gradient: Any, d: int) -> None:
-    sign = 1.0 - 2.0 * psi[d]
-    psi[d] += sign
-    for e in range(gradient.size):
-        gradient[e] += sign * S[e, d]

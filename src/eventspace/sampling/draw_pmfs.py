@@ -11,6 +11,8 @@ import numpy as np
 from eventspace._base.jit import njit
 from eventspace._base.randomness import next_random, uniform
 from eventspace._base.types import Floats
+from eventspace.engines.gram import sum_up
+from eventspace.pmf.quadratic import half_gradient
 from eventspace.sampling.draw_variates import draw_gamma, draw_truncated, shuffle
 
 MOST_PRECISION = 1e12  # a deviation of 1e-6: what is stored of a value is hardly nearer to it
@@ -31,9 +33,16 @@ class DrawPmfs:
         """Draw precisions tau and PMFs in place, given the pseudo-counts."""
         Q = one_each(Q, len(pmf))
         tau[:] = draw_precisions(Q, r, e, n_ratings, pmf, self.noise_shape, self.noise_rate, seeds)
-        Q *= tau[:, None, None]
-        r *= tau[:, None]
-        draw_pmfs(Q, r, counts, pmf, seeds)
+        draw_pmfs(Q, r, tau, counts, pmf, seeds)
+
+    @property
+    def row_by_row(self) -> Any:
+        """The same with the sums."""
+
+        def draw(*arrays: Any) -> None:
+            sum_and_draw_pmfs(*arrays, self.noise_shape, self.noise_rate)
+
+        return draw
 
 
 def one_each(Q: Floats, n_users: int) -> Floats:
@@ -42,64 +51,106 @@ def one_each(Q: Floats, n_users: int) -> Floats:
 
 
 @njit(cache=True, nogil=True)
+def sum_and_draw_pmfs(
+    ptr: Any,
+    index: Any,
+    value: Any,
+    weight: Any,
+    factors: Any,
+    n_ratings: Any,
+    counts: Any,
+    pmf: Any,
+    tau: Any,
+    seeds: Any,
+    shape: float,
+    rate: float,
+) -> None:
+    """Draw each user's precision, then each row of ``pmf``, from their entries."""
+    n_events, n_columns = pmf.shape[1], factors.shape[1]
+    Q, r = np.empty((n_columns, n_columns)), np.empty(n_columns)
+    order, gradient = np.empty(n_events, np.int64), np.empty(n_events)
+    for u in range(len(pmf)):
+        energy = sum_up(ptr[u], ptr[u + 1], index, value, weight, factors, Q, r)
+        theta, state = pmf[u], seeds[u]
+        half_gradient(Q, r, theta, gradient)
+        error = energy
+        for d in range(n_events):
+            error += theta[d] * (gradient[d] - r[d])
+        state, tau[u] = _draw_precision(state, error, n_ratings[u], shape, rate)
+        seeds[u] = _draw_row(Q, tau[u], counts[u], theta, state, order, gradient)
+
+
+@njit(cache=True, nogil=True)
 def draw_precisions(
     Q: Any, r: Any, energy: Any, counts: Any, pmf: Any, shape: float, rate: float, seeds: Any
 ) -> Any:
-    """Draw each user's noise precision: Gamma(shape, rate) times the likelihood of the ratings.
-
-    It is at most MOST_PRECISION: a table without noise would drive it up for ever.
-    """
-    precision = np.empty(len(pmf))
+    """Draw each user's noise precision: Gamma(shape, rate) times the likelihood of the ratings."""
+    precision, gradient = np.empty(len(pmf)), np.empty(pmf.shape[1])
     for u in range(len(pmf)):
+        half_gradient(Q[u], r[u], pmf[u], gradient)
         error = energy[u]
-        for d in range(pmf.shape[1]):
-            row = -2.0 * r[u, d]
-            for e in range(pmf.shape[1]):
-                row += Q[u, d, e] * pmf[u, e]
-            error += pmf[u, d] * row
-        seeds[u], gamma = draw_gamma(seeds[u], shape + 0.5 * counts[u])
-        precision[u] = min(gamma / (rate + 0.5 * max(error, 0.0)), MOST_PRECISION)
+        for d in range(gradient.size):
+            error += pmf[u, d] * (gradient[d] - r[u, d])
+        seeds[u], precision[u] = _draw_precision(seeds[u], error, counts[u], shape, rate)
     return precision
 
 
 @njit(cache=True, nogil=True)
-def draw_pmfs(Q: Any, r: Any, pseudo_counts: Any, pmf: Any, seeds: Any) -> None:
-    """Draw each row theta of ``pmf`` from exp(-theta'Q theta / 2 + r'theta) times Dirichlet's law.
+def _draw_precision(
+    state: np.uint64, error: float, count: float, shape: float, rate: float
+) -> tuple[np.uint64, float]:
+    """A precision given the squared error of so many ratings.
+
+    It is at most MOST_PRECISION: a table without noise would drive it up for ever.
+    """
+    state, gamma = draw_gamma(state, shape + 0.5 * count)
+    return state, min(gamma / (rate + 0.5 * max(error, 0.0)), MOST_PRECISION)
+
+
+@njit(cache=True, nogil=True)
+def draw_pmfs(Q: Any, r: Any, tau: Any, pseudo_counts: Any, pmf: Any, seeds: Any) -> None:
+    """Draw each row theta from exp(-tau (theta'Q theta / 2 - r'theta)) times Dirichlet's law."""
+    n_events = pmf.shape[1]
+    order, gradient = np.empty(n_events, np.int64), np.empty(n_events)
+    for u in range(len(pmf)):
+        half_gradient(Q[u], r[u], pmf[u], gradient)
+        seeds[u] = _draw_row(Q[u], tau[u], pseudo_counts[u], pmf[u], seeds[u], order, gradient)
+
+
+@njit(cache=True, nogil=True)
+def _draw_row(
+    Q: Any, tau: float, counts: Any, theta: Any, state: np.uint64, order: Any, gradient: Any
+) -> np.uint64:
+    """Draw theta in place; ``gradient`` is Q theta - r. Gives the state of the stream.
 
     Mass moves between two events at a time, each event with two others in a random circle. Along
     such a line the law is a normal, times a power of each of the two masses; a height drawn below
     each power leaves the interval in which the power is higher (Neal, 2003), and on it the normal.
+    Q is symmetric; it may be padded.
     """
-    n_events = pmf.shape[1]
-    order = np.empty(n_events, np.int64)
-    gradient = np.empty(n_events)
-    for u in range(len(pmf)):
-        theta, counts, state = pmf[u], pseudo_counts[u], seeds[u]
-        for d in range(n_events):
-            gradient[d] = -r[u, d]
-            for e in range(n_events):
-                gradient[d] += Q[u, d, e] * theta[e]
-        state = shuffle(state, order)
-        for k in range(n_events):
-            a, b = order[k], order[(k + 1) % n_events]
-            if a == b or theta[a] + theta[b] <= TINY:
-                continue
-            state, least_a, most_a = _draw_bounds(state, theta[a], counts[a] - 1.0)
-            state, least_b, most_b = _draw_bounds(state, theta[b], counts[b] - 1.0)
-            low = max(-theta[a], least_a - theta[a], theta[b] - most_b)
-            high = min(theta[b], most_a - theta[a], theta[b] - least_b)
-            if low >= high:  # by rounding only
-                continue
-            curvature = Q[u, a, a] + Q[u, b, b] - 2.0 * Q[u, a, b]
-            scale = 1.0 / math.sqrt(max(curvature, FLAT))
-            middle = -(gradient[a] - gradient[b]) * scale * scale
-            state, x = draw_truncated(state, (low - middle) / scale, (high - middle) / scale)
-            shift = min(max(middle + scale * x, low), high)
-            theta[a] += shift
-            theta[b] -= shift
-            for e in range(n_events):
-                gradient[e] += shift * (Q[u, e, a] - Q[u, e, b])
-        seeds[u] = state
+    n_events = theta.size
+    state = shuffle(state, order)
+    for k in range(n_events):
+        a, b = order[k], order[(k + 1) % n_events]
+        if a == b or theta[a] + theta[b] <= TINY:
+            continue
+        state, least_a, most_a = _draw_bounds(state, theta[a], counts[a] - 1.0)
+        state, least_b, most_b = _draw_bounds(state, theta[b], counts[b] - 1.0)
+        low = max(-theta[a], least_a - theta[a], theta[b] - most_b)
+        high = min(theta[b], most_a - theta[a], theta[b] - least_b)
+        if low >= high:  # by rounding only
+            continue
+        to, away = Q[a], Q[b]
+        curvature = tau * (to[a] + away[b] - 2.0 * to[b])
+        scale = 1.0 / math.sqrt(max(curvature, FLAT))
+        middle = -tau * (gradient[a] - gradient[b]) * scale * scale
+        state, x = draw_truncated(state, (low - middle) / scale, (high - middle) / scale)
+        shift = min(max(middle + scale * x, low), high)
+        theta[a] += shift
+        theta[b] -= shift
+        for e in range(n_events):
+            gradient[e] += shift * (to[e] - away[e])
+    return state
 
 
 @njit(cache=True, nogil=True)
@@ -108,7 +159,7 @@ def _draw_bounds(state: np.uint64, mass: float, power: float) -> tuple[np.uint64
     if power == 0.0:
         return state, 0.0, 1.0
     state = next_random(state)
-    bound = max(mass, TINY) * (1.0 - uniform(state)) ** (1.0 / power)
+    bound = max(mass, TINY) * math.exp(math.log(1.0 - uniform(state)) / power)
     if power < 0.0:
         return state, 0.0, bound
     return state, bound, 1.0

@@ -185,7 +185,7 @@ class DrawUsers:
             tau[:] = draw_precisions(Q, r, e, n_ratings, pmf, SHAPE, law.rate, seeds)
             prior.draw_inclinations(inclined, around, pmf, self.rng)
             counts = pseudo_counts(prior.concentration, around.tilted(inclined.of_each))
-            draw_pmfs(tau[:, None, None] * Q, tau[:, None] * r, counts, pmf, seeds)
+            draw_pmfs(Q, r, tau, counts, pmf, seeds)
 
 
 @dataclass(frozen=True)

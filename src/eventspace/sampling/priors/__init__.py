@@ -22,7 +22,7 @@ from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
 from eventspace.sampling.priors.bits import BitPrior, Regressions
-from eventspace.sampling.priors.features import Features, features, incidence
+from eventspace.sampling.priors.features import Features, features
 from eventspace.sampling.priors.inclinations import Inclinations
 from eventspace.sampling.priors.interface import State
 from eventspace.sampling.priors.noise import NoisePrior
@@ -39,16 +39,16 @@ class Beforehand(NamedTuple):
 
     def user_features(self, seen: Observations) -> Features:
         """What regressions are told of users, given indicators."""
-        return self._features(seen.by_user, seen.n_items, self.user_attributes)
+        return self._features(seen.by_user, self.user_attributes)
 
     def item_features(self, seen: Observations) -> Features:
         """What regressions are told of items, given PMFs."""
-        return self._features(seen.by_item, seen.n_users, self.item_attributes)
+        return self._features(seen.by_item, self.item_attributes)
 
-    def _features(self, entries: Entries, n_columns: int, attributes: Floats) -> Features:
+    def _features(self, entries: Entries, attributes: Floats) -> Features:
         if not self.knows_of(entries, attributes):
             return lambda others: np.ones((len(attributes), 1))
-        return partial(features, incidence(entries, n_columns), attributes)
+        return partial(features, entries, attributes)
 
     def knows_of(self, entries: Entries, attributes: Floats) -> bool:
         """Whether anything is known of rows. Where what is missing says no, who rated is no news"""

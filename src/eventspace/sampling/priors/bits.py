@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from eventspace._base.types import Bits, Floats
+from eventspace.engines.gram import weighted_squares
 from eventspace.sampling.priors.features import Features, ridge_of
 from eventspace.sampling.priors.inclinations import MOST, Inclinations
 from eventspace.sampling.priors.interface import Prior, State
@@ -64,10 +65,9 @@ class Regressions:
         # and Jordan, 2000): its summit is never a step too far, as Newton's may be
         bend = np.where(np.abs(eta) > 1e-4, (p - 0.5) / np.where(eta == 0, 1.0, eta), 0.25)
         ridge = ridge_of(X.shape[1], RIDGE)
-        for d in range(psi.shape[1]):
-            curvature = (rows * bend[:, d, None]).T @ rows
-            slope = rows.T @ (psi[:, d] - p[:, d]) - ridge * self.weights[:, d]
-            self.weights[:, d] += np.linalg.solve(curvature + np.diag(ridge), slope)
+        curvature = weighted_squares(rows, bend) + np.diag(ridge)
+        slope = rows.T @ (psi - p) - ridge[:, None] * self.weights
+        self.weights += np.linalg.solve(curvature, slope.T[:, :, None])[:, :, 0].T
 
 
 def log_likelihood_of_bits(indicators: Floats, log_odds: Floats, inclined: Floats) -> Floats:

@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from eventspace._base.types import Bits, Floats
 from eventspace.sampling.draw_pmfs import TINY
-from eventspace.sampling.priors.features import ROUNDING, ridge_of
+from eventspace.sampling.log_dirichlet import log_dirichlet
 from eventspace.sampling.priors.inclinations import Inclinations
 from eventspace.sampling.priors.interface import Prior, State
 
 RIDGES = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)  # to choose from, on features of unit variance
+RIDGE_OF_CONSTANT = 1e-3  # of that of the others
+LEAST_OTHERS = 1e-9  # what a centre owes to other users, at least
 LOG_ODDS_PER_CHANCE = 4.0  # around one half
 LEAST_COUNT = 0.2  # of an event in the Dirichlet law of a PMF
 LEAST_CONCENTRATION = 1e-100  # below it PMFs know of no centre anyway
@@ -88,19 +89,24 @@ def regressed_centres(Z: Floats, pmf: Floats, known: Bits) -> Floats:
     """Ridge regressions of PMFs on features Z, each user's learnt from the other known ones.
 
     A user's own PMF is left out, otherwise the centre would follow it wherever it goes. The ridge
-    is the one that predicts the left-out PMFs best.
+    is the one that predicts the left-out PMFs best. The constant, the first feature, has next to
+    none. In the axes of Z'Z a ridge divides by another number, and all else stays.
     """
-    rows = Z[known]
-    gram, linear = rows.T @ rows, rows.T @ pmf[known]
-    best, least = np.empty_like(pmf), np.inf
+    Z = np.hstack([Z[:, :1] / np.sqrt(RIDGE_OF_CONSTANT), Z[:, 1:]])
+    rows, mass = Z[known], pmf[known]
+    squares, axes = np.linalg.eigh(rows.T @ rows)
+    W, linear = rows @ axes, axes.T @ (rows.T @ mass)
+    leverage = np.square(W)
+    errors = []
     for ridge in RIDGES:
-        inverse = np.linalg.inv(gram + np.diag(ridge_of(Z.shape[1], ridge)))
-        own = np.where(known, np.einsum("up,up->u", Z @ inverse, Z), 0.0)[:, None]
-        centres = (Z @ (inverse @ linear) - own * pmf) / np.maximum(1 - own, ROUNDING)
-        error = np.square(centres - pmf)[known].sum()
-        if error < least:
-            best, least = centres, error
-    return best
+        shrunk = 1.0 / (np.maximum(squares, 0.0) + ridge)
+        apart = W @ (shrunk[:, None] * linear) - mass
+        others = 1.0 / np.maximum(1.0 - leverage @ shrunk, LEAST_OTHERS)
+        errors.append(float(np.einsum("ud,ud->u", apart, apart) @ np.square(others)))
+    shrunk = 1.0 / (np.maximum(squares, 0.0) + RIDGES[int(np.argmin(errors))])
+    own = np.where(known, np.square(Z @ axes) @ shrunk, 0.0)[:, None]
+    expected = Z @ (axes @ (shrunk[:, None] * linear))
+    return np.asarray((expected - own * pmf) / np.maximum(1 - own, LEAST_OTHERS))
 
 
 def lean(indicators: Floats) -> Floats:
@@ -112,13 +118,6 @@ def lean(indicators: Floats) -> Floats:
 def pseudo_counts(concentration: float, centres: Floats) -> Floats:
     """The Dirichlet laws of PMFs around their centres."""
     return np.maximum(concentration * centres, LEAST_COUNT)
-
-
-def log_dirichlet(counts: Floats, log_pmf: Floats) -> Floats:
-    """The log of each PMF's density."""
-    found: Floats = gammaln(counts.sum(axis=1))
-    found += ((counts - 1) * log_pmf - gammaln(counts)).sum(axis=1)
-    return found
 
 
 def log_of(pmf: Floats) -> Floats:
