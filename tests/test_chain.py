@@ -17,6 +17,7 @@ from scipy import special, stats
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from eventspace.data.entries import Entries
+from eventspace.data.factors import squared_errors
 from eventspace.data.ids import Ids
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU, _full_table
@@ -778,3 +779,12 @@ def test_only_users_with_ratings_say_how_concentrated_pmfs_are() -> None:
     assert priors[0].concentration == priors[1].concentration
     assert priors[0].inclinations.variance == priors[1].inclinations.variance
     np.testing.assert_array_equal(*(np.delete(c, 5, axis=0) for c in counts))
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_the_error_of_a_chain_is_that_of_its_last_draw(full: bool) -> None:
+    chain = start(table(full=full))
+    for _ in range(3):
+        chain.sweep()
+    expected = squared_errors(chain.observations, chain.pmf, chain.indicators)
+    np.testing.assert_allclose(chain.error, expected, rtol=1e-5)

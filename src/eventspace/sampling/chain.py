@@ -39,6 +39,7 @@ class Chain:
     indicators: Floats  # items x events, 0 or 1
     rng: np.random.Generator
     precision: Floats = field(init=False)  # of each user's noise
+    error: Floats = field(init=False)  # of each user's ratings, squared, after a sweep
     n_ratings: Floats = field(init=False)  # of each user
     known_users: Bits = field(init=False)
     known_items: Bits = field(init=False)
@@ -55,6 +56,7 @@ class Chain:
             )
         self.pmf, self.indicators = self.pmf.copy(), self.indicators.copy()  # drawn in place
         self.precision = np.full(seen.n_users, self.priors.noise.mean)
+        self.error = np.full(seen.n_users, np.nan)
         self.n_ratings = seen.by_user.counts
         self.known_users, self.known_items = seen.by_user.rated, seen.by_item.rated
         self.user_seeds = streams(self.rng, seen.n_users)
@@ -75,7 +77,7 @@ class Chain:
     def draw_pmfs(self) -> None:
         """Each user's noise and PMF, given the indicators."""
         counts = self.priors.pmfs.draw(self, self.rng)
-        rows = (self.n_ratings, counts, self.pmf, self.precision, self.user_seeds)
+        rows = (self.n_ratings, counts, self.pmf, self.precision, self.error, self.user_seeds)
         step = DrawPmfs(SHAPE, self.priors.noise.rate)
         self.engine.run(step, self.observations.by_user, self.indicators.astype(np.float32), *rows)
         self.priors.noise.draw(self, self.rng)

@@ -125,7 +125,7 @@ def _weigh(
 ) -> float:
     """The energy of every way to flip the bits of a block, over that of now; gives the least.
 
-    By doubling: with bit k as well, a way costs what k alone does, and its products with the others.
+    By doubling: with bit k as well, a way costs what k alone does, and k's products with the rest.
     """
     least = energy[0] = 0.0
     for k in range(n_bits):

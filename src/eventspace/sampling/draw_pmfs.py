@@ -12,7 +12,7 @@ from eventspace._base.jit import njit
 from eventspace._base.randomness import next_random, uniform
 from eventspace._base.types import Floats
 from eventspace.engines.gram import sum_up
-from eventspace.pmf.quadratic import half_gradient
+from eventspace.pmf.quadratic import cost_of, half_gradient
 from eventspace.sampling.draw_variates import draw_gamma, draw_truncated, shuffle
 
 MOST_PRECISION = 1e12  # a deviation of 1e-6: what is stored of a value is hardly nearer to it
@@ -28,12 +28,24 @@ class DrawPmfs:
     noise_rate: float
 
     def __call__(
-        self, Q: Any, r: Any, e: Any, n_ratings: Any, counts: Any, pmf: Any, tau: Any, seeds: Any
+        self,
+        Q: Any,
+        r: Any,
+        e: Any,
+        n_ratings: Any,
+        counts: Any,
+        pmf: Any,
+        tau: Any,
+        error: Any,
+        seeds: Any,
     ) -> None:
-        """Draw precisions tau and PMFs in place, given the pseudo-counts."""
+        """Draw precisions tau and PMFs in place, given the pseudo-counts; write squared errors."""
         Q = one_each(Q, len(pmf))
         tau[:] = draw_precisions(Q, r, e, n_ratings, pmf, self.noise_shape, self.noise_rate, seeds)
         draw_pmfs(Q, r, tau, counts, pmf, seeds)
+        error[:] = np.maximum(
+            e + np.einsum("ud,ude,ue->u", pmf, Q, pmf) - 2 * np.einsum("ud,ud->u", r, pmf), 0.0
+        )
 
     @property
     def row_by_row(self) -> Any:
@@ -61,11 +73,15 @@ def sum_and_draw_pmfs(
     counts: Any,
     pmf: Any,
     tau: Any,
+    error: Any,
     seeds: Any,
     shape: float,
     rate: float,
 ) -> None:
-    """Draw each user's precision, then each row of ``pmf``, from their entries."""
+    """Draw each user's precision, then each row of ``pmf``, from their entries.
+
+    ``error`` is the squared error of each user's ratings then.
+    """
     n_events, n_columns = pmf.shape[1], factors.shape[1]
     Q, r = np.empty((n_columns, n_columns)), np.empty(n_columns)
     order, gradient = np.empty(n_events, np.int64), np.empty(n_events)
@@ -73,11 +89,10 @@ def sum_and_draw_pmfs(
         energy = sum_up(ptr[u], ptr[u + 1], index, value, weight, factors, Q, r)
         theta, state = pmf[u], seeds[u]
         half_gradient(Q, r, theta, gradient)
-        error = energy
-        for d in range(n_events):
-            error += theta[d] * (gradient[d] - r[d])
-        state, tau[u] = _draw_precision(state, error, n_ratings[u], shape, rate)
+        before = energy + cost_of(gradient, r, theta)
+        state, tau[u] = _draw_precision(state, before, n_ratings[u], shape, rate)
         seeds[u] = _draw_row(Q, tau[u], counts[u], theta, state, order, gradient)
+        error[u] = max(energy + cost_of(gradient, r, theta), 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -88,9 +103,7 @@ def draw_precisions(
     precision, gradient = np.empty(len(pmf)), np.empty(pmf.shape[1])
     for u in range(len(pmf)):
         half_gradient(Q[u], r[u], pmf[u], gradient)
-        error = energy[u]
-        for d in range(gradient.size):
-            error += pmf[u, d] * (gradient[d] - r[u, d])
+        error = energy[u] + cost_of(gradient, r[u], pmf[u])
         seeds[u], precision[u] = _draw_precision(seeds[u], error, counts[u], shape, rate)
     return precision
 

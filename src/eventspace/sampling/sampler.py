@@ -12,7 +12,7 @@ from eventspace._base.codes import pack, unpack
 from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Codes, Floats
 from eventspace.data.attributes import Attributes
-from eventspace.data.factors import dot_products, squared_error
+from eventspace.data.factors import dot_products
 from eventspace.data.observations import Observations
 from eventspace.engines.protocol import Engine
 from eventspace.fitting.descent import descend, random_start
@@ -122,7 +122,7 @@ class Sampler:
                 chain.sweep()
                 drawn = sweep - n_warmup
                 if drawn >= 0:
-                    draws.cost.append(squared_error(observations, chain.pmf, chain.indicators))
+                    draws.cost.append(float(chain.error.sum()))
                     draws.watched.append(dot_products(chain.pmf, chain.indicators, u[at], i[at]))
                     if (n_draws - 1 - drawn) % each == 0:
                         draws.pmf.append(chain.pmf.copy())

@@ -21,7 +21,7 @@ def features(entries: Entries, attributes: Floats, of_other: Floats) -> Floats:
     """A constant, the log of the number of ratings, the sum of the others' deviations, attributes.
 
     The sum is over the square root of the number. The attributes are of mean zero already, as the
-    deviations are. Where what is missing says no, who rated is what is to be learnt: nobody is told.
+    deviations are. Where what is missing says no, who rated is what is to be learnt: not told here.
     """
     sizes, deviations = entries.sizes, of_other - of_other.mean(axis=0)
     if entries.missing.size:
