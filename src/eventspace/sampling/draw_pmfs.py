@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from eventspace._base.functions import QUICK, exp, log, wave
 from eventspace._base.jit import njit
-from eventspace._base.randomness import next_random, uniform
+from eventspace._base.randomness import fill_uniform
 from eventspace._base.types import Floats
 from eventspace.engines.gram import sum_up
 from eventspace.pmf.quadratic import cost_of, half_gradient
-from eventspace.sampling.draw_variates import draw_gamma, draw_truncated, shuffle
+from eventspace.sampling.draw_variates import draw_gamma, draw_truncated_from, shuffle
 
 MOST_PRECISION = 1e12  # a deviation of 1e-6: what is stored of a value is hardly nearer to it
 TINY = 1e-12  # a mass below this is none
 FLAT = 1e-6  # curvature that changes no law, and lets no sum lose its digits
+BELOW, ABOVE, NORMAL, TURN, PLACE, HEIGHT, N_DRAWS = range(7)  # rows of what a draw needs of chance
 
 
 @dataclass(frozen=True)
@@ -84,15 +86,20 @@ def sum_and_draw_pmfs(
     """
     n_events, n_columns = pmf.shape[1], factors.shape[1]
     Q, r = np.empty((n_columns, n_columns)), np.empty(n_columns)
-    order, gradient = np.empty(n_events, np.int64), np.empty(n_events)
+    order, gradient, draws = _room(n_events)
     for u in range(len(pmf)):
         energy = sum_up(ptr[u], ptr[u + 1], index, value, weight, factors, Q, r)
         theta, state = pmf[u], seeds[u]
         half_gradient(Q, r, theta, gradient)
         before = energy + cost_of(gradient, r, theta)
         state, tau[u] = _draw_precision(state, before, n_ratings[u], shape, rate)
-        seeds[u] = _draw_row(Q, tau[u], counts[u], theta, state, order, gradient)
+        seeds[u] = _draw_row(Q, tau[u], counts[u], theta, state, order, gradient, draws)
         error[u] = max(energy + cost_of(gradient, r, theta), 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _room(n_events: int) -> tuple[Any, Any, Any]:
+    return np.empty(n_events, np.int64), np.empty(n_events), np.empty((N_DRAWS, n_events))
 
 
 @njit(cache=True, nogil=True)
@@ -124,15 +131,24 @@ def _draw_precision(
 def draw_pmfs(Q: Any, r: Any, tau: Any, pseudo_counts: Any, pmf: Any, seeds: Any) -> None:
     """Draw each row theta from exp(-tau (theta'Q theta / 2 - r'theta)) times Dirichlet's law."""
     n_events = pmf.shape[1]
-    order, gradient = np.empty(n_events, np.int64), np.empty(n_events)
+    order, gradient, draws = _room(n_events)
     for u in range(len(pmf)):
         half_gradient(Q[u], r[u], pmf[u], gradient)
-        seeds[u] = _draw_row(Q[u], tau[u], pseudo_counts[u], pmf[u], seeds[u], order, gradient)
+        seeds[u] = _draw_row(
+            Q[u], tau[u], pseudo_counts[u], pmf[u], seeds[u], order, gradient, draws
+        )
 
 
 @njit(cache=True, nogil=True)
 def _draw_row(
-    Q: Any, tau: float, counts: Any, theta: Any, state: np.uint64, order: Any, gradient: Any
+    Q: Any,
+    tau: float,
+    counts: Any,
+    theta: Any,
+    state: np.uint64,
+    order: Any,
+    gradient: Any,
+    draws: Any,
 ) -> np.uint64:
     """Draw theta in place; ``gradient`` is Q theta - r. Gives the state of the stream.
 
@@ -143,21 +159,36 @@ def _draw_row(
     """
     n_events = theta.size
     state = shuffle(state, order)
+    state = _fill(state, counts, draws)
     for k in range(n_events):
         a, b = order[k], order[(k + 1) % n_events]
         if a == b or theta[a] + theta[b] <= TINY:
             continue
-        state, least_a, most_a = _draw_bounds(state, theta[a], counts[a] - 1.0)
-        state, least_b, most_b = _draw_bounds(state, theta[b], counts[b] - 1.0)
-        low = max(-theta[a], least_a - theta[a], theta[b] - most_b)
-        high = min(theta[b], most_a - theta[a], theta[b] - least_b)
+        low, high = -theta[a], theta[b]
+        bound = max(theta[a], TINY) * draws[BELOW, a]
+        if counts[a] > 1.0:
+            low = max(low, bound - theta[a])
+        elif counts[a] < 1.0:
+            high = min(high, bound - theta[a])
+        bound = max(theta[b], TINY) * draws[ABOVE, b]
+        if counts[b] > 1.0:
+            high = min(high, theta[b] - bound)
+        elif counts[b] < 1.0:
+            low = max(low, theta[b] - bound)
         if low >= high:  # by rounding only
             continue
         to, away = Q[a], Q[b]
-        curvature = tau * (to[a] + away[b] - 2.0 * to[b])
-        scale = 1.0 / math.sqrt(max(curvature, FLAT))
+        root = math.sqrt(max(tau * (to[a] + away[b] - 2.0 * to[b]), FLAT))
+        scale = 1.0 / root
         middle = -tau * (gradient[a] - gradient[b]) * scale * scale
-        state, x = draw_truncated(state, (low - middle) / scale, (high - middle) / scale)
+        state, x = draw_truncated_from(
+            state,
+            (low - middle) * root,
+            (high - middle) * root,
+            draws[NORMAL, k],
+            draws[PLACE, k],
+            draws[HEIGHT, k],
+        )
         shift = min(max(middle + scale * x, low), high)
         theta[a] += shift
         theta[b] -= shift
@@ -166,13 +197,20 @@ def _draw_row(
     return state
 
 
-@njit(cache=True, nogil=True)
-def _draw_bounds(state: np.uint64, mass: float, power: float) -> tuple[np.uint64, float, float]:
-    """Between which masses mass^power is above a height drawn uniformly below its present one."""
-    if power == 0.0:
-        return state, 0.0, 1.0
-    state = next_random(state)
-    bound = max(mass, TINY) * math.exp(math.log(1.0 - uniform(state)) / power)
-    if power < 0.0:
-        return state, 0.0, bound
-    return state, bound, 1.0
+@njit(**QUICK)
+def _fill(state: np.uint64, counts: Any, draws: Any) -> np.uint64:
+    """What a row needs of chance, all of it at once.
+
+    BELOW and ABOVE are what a mass is times at the height that is drawn below its power, once for
+    each of the two moves of an event. The others are the first proposal of each move.
+    """
+    n_events = counts.size
+    state = fill_uniform(state, draws.ravel())
+    for d in range(n_events):
+        power = counts[d] - 1.0
+        draws[BELOW, d] = exp(log(1.0 - draws[BELOW, d]) / power)
+        draws[ABOVE, d] = exp(log(1.0 - draws[ABOVE, d]) / power)
+        radius = math.sqrt(-2.0 * log(1.0 - draws[NORMAL, d]))
+        draws[NORMAL, d] = radius * wave(draws[TURN, d])
+        draws[HEIGHT, d] = -log(1.0 - draws[HEIGHT, d])
+    return state
