@@ -50,11 +50,14 @@ class Code:
         align = 4 if isinstance(scalar, ir.FloatType) else 8
         return self.builder.load(self.builder.bitcast(address, vector.as_pointer()), align=align)
 
+    def store(self, address: Any, x: Any) -> None:
+        """Put a vector at an address."""
+        align = 4 if isinstance(x.type.element, ir.FloatType) else 8
+        self.builder.store(x, self.builder.bitcast(address, x.type.as_pointer()), align=align)
+
     def add_to(self, address: Any, x: Any) -> None:
         """Add a vector to the numbers of 64 bits at an address."""
-        sums = self.load(address)
-        total = self.builder.fadd(sums, self.in_64_bits(x))
-        self.builder.store(total, self.builder.bitcast(address, sums.type.as_pointer()), align=8)
+        self.store(address, self.builder.fadd(self.load(address), self.in_64_bits(x)))
 
     def spread(self, x: Any) -> Any:
         """The vector of a number."""

@@ -101,13 +101,13 @@ def _row_by_row(
     step: Any, entries: Any, factors: NDArray[Any], rows: tuple[NDArray[Any], ...], n_threads: int
 ) -> tuple[list[slice], Callable[[], Work]]:
     """The chunks, and what does the step for one. How rows are cut makes no difference to it."""
-    wide, kernel = padded(factors), step.row_by_row
+    wide, kernel, n_events = padded(factors), step.row_by_row, factors.shape[1]
 
     def work(chunk: slice) -> Any:
         ptr = entries.ptr[chunk.start : chunk.stop + 1]
-        return kernel(ptr, *entries[1:4], wide, *(array[chunk] for array in rows))
+        return kernel(ptr, *entries[1:4], wide, n_events, *(array[chunk] for array in rows))
 
-    spent = factors.shape[1] ** 2 * (entries.ptr + _solves(entries, factors.shape[1]))
+    spent = n_events**2 * (entries.ptr + _solves(entries, n_events))
     alone = spent[-1] // MOST_WORK  # so that Ctrl-C is heard
     n_chunks = max(alone, min(spent[-1] // CHUNK_WORK, n_threads * CHUNKS_PER_THREAD), 1)
     return _slices(spent, n_chunks if n_threads > 1 else max(alone, 1)), lambda: work

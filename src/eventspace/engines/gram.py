@@ -103,11 +103,11 @@ def normal_equations(
     energy: Floats,
 ) -> None:
     """Fill, for each row k of ``ptr``, the quadratic ``x'Gx - 2h'x + e`` of its least squares."""
-    _normal_equations(ptr, index, value, weight, padded(factors), gram, linear, energy)
+    fill_quadratics(ptr, index, value, weight, padded(factors), gram, linear, energy)
 
 
 @njit(cache=True, nogil=True)
-def _normal_equations(
+def fill_quadratics(
     ptr: NDArray[np.int64],
     index: NDArray[np.int32],
     value: NDArray[np.float32],
@@ -156,7 +156,7 @@ def weighted_squares(rows: Floats, weights: Floats) -> Floats:
     found = np.empty((n, n_columns, n_columns))
     ptr, linear, energy = np.array([0, n_rows]), np.empty((1, n_columns)), np.empty(1)
     for d, weight in enumerate(np.ascontiguousarray(weights.T, dtype=np.float32)):
-        _normal_equations(ptr, every, none, weight, wide, found[d : d + 1], linear, energy)
+        fill_quadratics(ptr, every, none, weight, wide, found[d : d + 1], linear, energy)
     return found
 
 

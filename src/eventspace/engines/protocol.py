@@ -48,8 +48,8 @@ class Step(Protocol):
         G has one matrix per row, or a single one if all rows share it. Return values are summed.
 
         A step may have an attribute ``row_by_row`` besides: a kernel that forms the quadratics
-        itself, one after the other. It gets ptr, index, value, weight and the padded factors
-        (``gram.sum_up``), then the rows, and does the same. None: it has none.
+        itself, one after the other. It gets ptr, index, value, weight, the padded factors
+        (``gram.sum_up``) and D, then the rows, and does the same. None: it has none.
         """
 
 

@@ -12,11 +12,15 @@ from eventspace._base.codes import numbers
 from eventspace._base.jit import njit
 from eventspace._base.types import Bits, Codes, Floats, Seeds
 from eventspace.data.entries import Entries
-from eventspace.engines.gram import sum_up
+from eventspace.engines.gram import fill_quadratics, sum_up
 from eventspace.engines.protocol import Engine, Indicators, Table
+from eventspace.indicators.exact import Exact, exact
 from eventspace.pmf import Pairwise
 from eventspace.pmf.pairwise import room_for_slope, settle
 from eventspace.pmf.quadratic import cost_of, duality_gap
+
+
+FEW = 16  # items whose quadratics are held at a time
 
 
 class IndicatorSolver(Protocol):
@@ -61,6 +65,50 @@ class SolveIndicators:
         v -= 0.5 * self.penalty
         cost[:], proved[:] = self.solver(S, v, energy, codes, seeds)
 
+    @property
+    def row_by_row(self) -> Any:
+        """The same with the sums, where the solver is the usual one."""
+        if not isinstance(self.solver, Exact):
+            return None
+        budget = self.solver.node_budget
+
+        def solve(*arrays: Any) -> None:
+            solve_indicators(*arrays, self.penalty, budget)
+
+        return solve
+
+
+@njit(cache=True, nogil=True)
+def solve_indicators(
+    ptr: Any,
+    index: Any,
+    value: Any,
+    weight: Any,
+    factors: Any,
+    n_events: int,
+    codes: Any,
+    cost: Floats,
+    proved: Bits,
+    seeds: Any,
+    penalty: float,
+    node_budget: int,
+) -> None:
+    """(Q2) of some items, from their entries: sums, penalty and search, a few items at a time."""
+    S, v = np.empty((FEW, n_events, n_events)), np.empty((FEW, n_events))
+    energy, nodes = np.empty(FEW), np.empty(FEW, dtype=np.int64)
+    for first in range(0, len(codes), FEW):
+        last = min(first + FEW, len(codes))
+        n = last - first
+        fill_quadratics(
+            ptr[first : last + 1], index, value, weight, factors, S[:n], v[:n], energy[:n]
+        )
+        v -= 0.5 * penalty
+        exact(
+            S[:n], v[:n], energy[:n], codes[first:last], node_budget, cost[first:last], nodes[:n]
+        )
+        for k in range(n):
+            proved[first + k] = nodes[k] >= 0
+
 
 @dataclass(frozen=True)
 class SolvePmfs:
@@ -102,6 +150,7 @@ def solve_pmfs(
     value: Any,
     weight: Any,
     factors: Any,
+    n_events: int,
     pmf: Floats,
     error: Floats,
     gap: Floats,
@@ -111,7 +160,7 @@ def solve_pmfs(
     max_steps: int,
 ) -> None:
     """(Q1) of some users, from their entries: sums, penalty and solve, one user after the other."""
-    n_events, n_columns = pmf.shape[1], factors.shape[1]
+    n_columns = factors.shape[1]
     Q, r = np.empty((n_columns, n_columns)), np.empty(n_columns)
     slope = room_for_slope(n_events)
     for u in range(len(pmf)):

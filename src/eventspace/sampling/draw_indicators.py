@@ -49,12 +49,13 @@ def sum_and_draw_indicators(
     value: Any,
     weight: Any,
     factors: Any,
+    n_events: int,
     log_odds: Any,
     indicators: Any,
     seeds: Any,
 ) -> None:
     """Draw each row of ``indicators``, from its entries."""
-    n_events, n_columns = indicators.shape[1], factors.shape[1]
+    n_columns = factors.shape[1]
     S, v = np.empty((n_columns, n_columns)), np.empty(n_columns)
     order, gradient, energy = _room(n_events)
     for i in range(len(indicators)):

@@ -71,6 +71,7 @@ def sum_and_draw_pmfs(
     value: Any,
     weight: Any,
     factors: Any,
+    n_events: int,
     n_ratings: Any,
     counts: Any,
     pmf: Any,
@@ -84,7 +85,7 @@ def sum_and_draw_pmfs(
 
     ``error`` is the squared error of each user's ratings then.
     """
-    n_events, n_columns = pmf.shape[1], factors.shape[1]
+    n_columns = factors.shape[1]
     Q, r = np.empty((n_columns, n_columns)), np.empty(n_columns)
     order, gradient, draws = _room(n_events)
     for u in range(len(pmf)):
