@@ -15,7 +15,7 @@ from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
 from eventspace.engines import ENGINES, cpu, engine
 from eventspace.engines.gram import normal_equations
-from eventspace.engines.protocol import Product
+from eventspace.engines.protocol import Product, Sets
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Backwards:
 
     def run(self, step: Any, table: Any, factors: Any, *rows: Any, at_a_time: Any = None) -> Any:
         D, total = factors.shape[1], 0.0
+        factors = factors.numbers if isinstance(factors, Sets) else factors
         n_rows = len(table.left) if isinstance(table, Product) else len(table.ptr) - 1
         for k in reversed(range(n_rows)):
             row = slice(k, k + 1)

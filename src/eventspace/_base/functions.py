@@ -64,7 +64,9 @@ def wave(x: float) -> float:
     high = folded > 0.25
     t = 2.0 * math.pi * (0.5 - folded if high else folded)
     t = t * t
-    series = 1 / 40320 - t * (1 / 3628800 - t * (1 / 479001600 - t * (1 / 87178291200 - t / 20922789888000)))
+    series = 1 / 40320 - t * (
+        1 / 3628800 - t * (1 / 479001600 - t * (1 / 87178291200 - t / 20922789888000))
+    )
     cosine = 1.0 - t * (1 / 2 - t * (1 / 24 - t * (1 / 720 - t * series)))
     return cosine if high else -cosine
 

@@ -30,19 +30,20 @@ def uniform(state: np.uint64) -> float:
     return np.float64(state >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
+@njit(**QUICK, inline="always")
+def hashed(state: np.uint64, k: int) -> np.uint64:
+    """A number for each place after a state (Steele, Lea and Flood's splitmix64)."""
+    z = state + np.uint64(k + 1) * STRIDE
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
 @njit(**QUICK)
 def fill_uniform(state: np.uint64, out: NDArray[np.float64]) -> np.uint64:
-    """Fill ``out`` with numbers in [0, 1) and return the advanced stream.
-
-    Each is a hash of its place after the state (Steele, Lea and Flood's splitmix64), so that none
-    waits for the one before.
-    """
+    """Fill ``out`` with numbers in [0, 1) and return the advanced stream; none waits for another."""
     for k in range(out.size):
-        z = state + np.uint64(k + 1) * STRIDE
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z ^= z >> np.uint64(31)
-        out[k] = np.int64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+        out[k] = np.int64(hashed(state, k) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
     return next_random(state)
 
 

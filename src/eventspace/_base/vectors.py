@@ -106,6 +106,23 @@ class Code:
         equal = self.builder.bitcast(self.builder.fcmp_ordered("==", x, y), _BYTE)
         return self.builder.shl(self.builder.zext(equal, _WORD), shift)
 
+    def popcounts(self, words: Any) -> Any:
+        """How many bits each word of a vector has."""
+        name, module = f"llvm.ctpop.v{WIDE}i64", self.builder.module
+        count = module.globals.get(name)
+        if count is None:
+            count = ir.Function(module, ir.FunctionType(words.type, [words.type]), name)
+        return self.builder.call(count, [words])
+
+    def any_of(self, words: Any, bits: Any) -> Any:
+        """In which places two vectors of words have a bit in common."""
+        none = ir.Constant(words.type, [0] * WIDE)
+        return self.builder.icmp_unsigned("!=", self.builder.and_(words, bits), none)
+
+    def as_word(self, mask: Any) -> Any:
+        """What holds in the places of a vector, as the lowest bits of a word."""
+        return self.builder.zext(self.builder.bitcast(mask, _BYTE), _WORD)
+
     def among(self, word: Any, shift: Any, x: Any, otherwise: Any) -> Any:
         """X where the bits of a word are set, from bit ``shift`` on, else the other vector."""
         bits = self.builder.trunc(self.builder.lshr(word, shift), _BYTE)

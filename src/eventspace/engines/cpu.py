@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.engines.gram import linear_terms, normal_equations, padded
-from eventspace.engines.protocol import Observed, Product, Step, Table
+from eventspace.engines.protocol import Factors, Observed, Product, Sets, Step, Table
 
 CHUNK_BYTES = 1 << 18  # of quadratics, at most: they stay in the cache until they are solved
 CHUNK_WORK = 2_000_000  # multiply-adds, at least: much less is not worth a thread's attention
@@ -49,7 +49,7 @@ class CPU:
         self,
         step: Step,
         table: Table,
-        factors: Floats,
+        factors: Factors,
         *rows: NDArray[Any],
         at_a_time: int | None = None,
     ) -> Any:
@@ -57,10 +57,11 @@ class CPU:
 
         Chunks are of about equal work or, with ``at_a_time``, of equal numbers of rows.
         """
-        if at_a_time is None and _is_row_by_row(step, table, len(factors)):
+        if at_a_time is None and _is_row_by_row(step, table, factors.shape[0]):
             cuts, begin = _row_by_row(step, table, factors, rows, self.n_threads)
         else:
-            cuts, begin = _by_quadratics(step, table, factors, rows, at_a_time)
+            plain = factors.numbers if isinstance(factors, Sets) else factors
+            cuts, begin = _by_quadratics(step, table, plain, rows, at_a_time)
         chunks = deque(enumerate(cuts))
         sums: list[Any] = [0.0] * len(cuts)
 
@@ -98,10 +99,14 @@ def _is_row_by_row(step: Step, table: Table, n_columns: int) -> bool:
 
 
 def _row_by_row(
-    step: Any, entries: Any, factors: NDArray[Any], rows: tuple[NDArray[Any], ...], n_threads: int
+    step: Any, entries: Any, factors: Factors, rows: tuple[NDArray[Any], ...], n_threads: int
 ) -> tuple[list[slice], Callable[[], Work]]:
     """The chunks, and what does the step for one. How rows are cut makes no difference to it."""
-    wide, kernel, n_events = padded(factors), step.row_by_row, factors.shape[1]
+    kernel, n_events = step.row_by_row, factors.shape[1]
+    if not isinstance(factors, Sets):
+        wide = padded(factors)
+    else:  # which are counted, if no entry has a weight
+        wide = padded(factors.numbers) if entries.weight.size else factors.codes
 
     def work(chunk: slice) -> Any:
         ptr = entries.ptr[chunk.start : chunk.stop + 1]

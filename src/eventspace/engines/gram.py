@@ -117,6 +117,7 @@ def fill_quadratics(
     linear: Floats,
     energy: Floats,
 ) -> None:
+    """As ``normal_equations``, for kernels: the factors are padded."""
     n_columns, n_events = factors.shape[1], linear.shape[1]
     G, h = np.empty((n_columns, n_columns)), np.empty(n_columns)
     for k in range(ptr.size - 1):

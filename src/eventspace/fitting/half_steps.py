@@ -8,17 +8,16 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.codes import numbers
 from eventspace._base.jit import njit
 from eventspace._base.types import Bits, Codes, Floats, Seeds
 from eventspace.data.entries import Entries
-from eventspace.engines.gram import fill_quadratics, sum_up
-from eventspace.engines.protocol import Engine, Indicators, Table
+from eventspace.engines.gram import fill_quadratics
+from eventspace.engines.protocol import Engine, Indicators, Sets, Table
+from eventspace.engines.row_sums import room_for, sum_row
 from eventspace.indicators.exact import Exact, exact
 from eventspace.pmf import Pairwise
 from eventspace.pmf.pairwise import room_for_slope, settle
 from eventspace.pmf.quadratic import cost_of, duality_gap
-
 
 FEW = 16  # items whose quadratics are held at a time
 
@@ -103,9 +102,7 @@ def solve_indicators(
             ptr[first : last + 1], index, value, weight, factors, S[:n], v[:n], energy[:n]
         )
         v -= 0.5 * penalty
-        exact(
-            S[:n], v[:n], energy[:n], codes[first:last], node_budget, cost[first:last], nodes[:n]
-        )
+        exact(S[:n], v[:n], energy[:n], codes[first:last], node_budget, cost[first:last], nodes[:n])
         for k in range(n):
             proved[first + k] = nodes[k] >= 0
 
@@ -160,12 +157,11 @@ def solve_pmfs(
     max_steps: int,
 ) -> None:
     """(Q1) of some users, from their entries: sums, penalty and solve, one user after the other."""
-    n_columns = factors.shape[1]
-    Q, r = np.empty((n_columns, n_columns)), np.empty(n_columns)
-    slope = room_for_slope(n_events)
+    slope, room = room_for_slope(n_events), room_for(factors, n_events)
+    Q, r = np.empty((slope.size, slope.size)), np.empty(slope.size)
     for u in range(len(pmf)):
         theta = pmf[u]
-        energy = sum_up(ptr[u], ptr[u + 1], index, value, weight, factors, Q, r)
+        energy = sum_row(ptr[u], ptr[u + 1], index, value, weight, factors, room, Q, r)
         for d in range(n_events):
             Q[d, d] += penalty
             r[d] += penalty * centre[d]
@@ -208,15 +204,9 @@ class PmfStep:
         """Improve every user's PMF."""
         found = Pmfs(pmf.copy(), np.empty(len(pmf)), np.empty(len(pmf)))
         step = SolvePmfs(self.solver, self.penalty, centre)
-        self.engine.run(step, by_user, _factors(codes, by_user, pmf.shape[1]), *found)
+        sets = Sets(codes, pmf.shape[1]) if codes.dtype == np.uint64 else codes
+        self.engine.run(step, by_user, sets, *found)
         return found
-
-
-def _factors(codes: NDArray[Any], by_user: Table, n_events: int) -> NDArray[Any]:
-    """Indicators as numbers. Sums of bits are whole: where no entry has a weight, 32 bits do."""
-    bits = codes.dtype == np.uint64 and isinstance(by_user, Entries)
-    psi = numbers(codes, n_events)
-    return psi.astype(np.float32) if bits and not by_user.weight.size else psi
 
 
 class IndicatorStep(Protocol):

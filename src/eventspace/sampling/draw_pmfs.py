@@ -10,15 +10,17 @@ import numpy as np
 
 from eventspace._base.functions import QUICK, exp, log, wave
 from eventspace._base.jit import njit
-from eventspace._base.randomness import fill_uniform
+from eventspace._base.randomness import fill_uniform, hashed
 from eventspace._base.types import Floats
-from eventspace.engines.gram import sum_up
+from eventspace._base.vectors import WIDE
+from eventspace.engines.row_sums import room_for, sum_row
 from eventspace.pmf.quadratic import cost_of, half_gradient
 from eventspace.sampling.draw_variates import draw_gamma, draw_truncated_from, shuffle
 
 MOST_PRECISION = 1e12  # a deviation of 1e-6: what is stored of a value is hardly nearer to it
 TINY = 1e-12  # a mass below this is none
 FLAT = 1e-6  # curvature that changes no law, and lets no sum lose its digits
+ODD = np.uint64(1)  # a stream's state is never zero
 BELOW, ABOVE, NORMAL, TURN, PLACE, HEIGHT, N_DRAWS = range(7)  # rows of what a draw needs of chance
 
 
@@ -85,11 +87,11 @@ def sum_and_draw_pmfs(
 
     ``error`` is the squared error of each user's ratings then.
     """
-    n_columns = factors.shape[1]
+    n_columns, room = -(-n_events // WIDE) * WIDE, room_for(factors, n_events)
     Q, r = np.empty((n_columns, n_columns)), np.empty(n_columns)
     order, gradient, draws = _room(n_events)
     for u in range(len(pmf)):
-        energy = sum_up(ptr[u], ptr[u + 1], index, value, weight, factors, Q, r)
+        energy = sum_row(ptr[u], ptr[u + 1], index, value, weight, factors, room, Q, r)
         theta, state = pmf[u], seeds[u]
         half_gradient(Q, r, theta, gradient)
         before = energy + cost_of(gradient, r, theta)
@@ -182,8 +184,9 @@ def _draw_row(
         root = math.sqrt(max(tau * (to[a] + away[b] - 2.0 * to[b]), FLAT))
         scale = 1.0 / root
         middle = -tau * (gradient[a] - gradient[b]) * scale * scale
-        state, x = draw_truncated_from(
-            state,
+        # a stream of its own: how many draws one move needs does not change the next
+        _, x = draw_truncated_from(
+            hashed(state, k) | ODD,
             (low - middle) * root,
             (high - middle) * root,
             draws[NORMAL, k],

@@ -28,13 +28,14 @@ def draw_truncated_from(
 ) -> tuple[np.uint64, float]:
     """As ``draw_truncated``, with the draws of the first proposal, which may be made beforehand.
 
-    They are a normal, a uniform in [0, 1) and an exponential one.
+    They are a normal, a uniform in [0, 1) and an exponential one. What is accepted has the law, and
+    so has what is drawn anew if it is not. Only how wide the interval is decides what is proposed.
     """
-    if low <= 0.0 <= high:
-        wide = high - low > WIDE
-        x = normal if wide else low + (high - low) * place
-        if low <= x <= high and (wide or 0.5 * x * x <= height):
-            return state, x
+    wide = high - low > WIDE
+    x = normal if wide else low + (high - low) * place
+    nearest = min(max(low, 0.0), high)
+    if low <= x <= high and (wide or 0.5 * (x - nearest) * (x + nearest) <= height):
+        return state, x
     return draw_truncated(state, low, high)
 
 
