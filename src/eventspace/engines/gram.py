@@ -152,7 +152,7 @@ def _sums_of_rows(ptr: Any, index: Any, factors: Any, found: Floats) -> None:
 def weighted_squares(rows: Floats, weights: Floats) -> Floats:
     """``sum_k weights[k, d] rows[k] rows[k]'`` for each column d: columns x features x features."""
     n_rows, n_columns = rows.shape
-    wide, n = padded(rows), weights.shape[1]
+    wide, n = padded(rows.astype(np.float32)), weights.shape[1]
     every, none = np.arange(n_rows, dtype=np.int32), np.zeros(n_rows, dtype=np.float32)
     found = np.empty((n, n_columns, n_columns))
     ptr, linear, energy = np.array([0, n_rows]), np.empty((1, n_columns)), np.empty(1)
