@@ -35,7 +35,7 @@ class DrawIndicators:
 
 def times_precision(by_item: Entries, precision: Floats) -> Entries:
     """The entries with weights that hold the precision of their users' noise."""
-    weight = precision[by_item.index].astype(np.float32)
+    weight = precision.astype(np.float32)[by_item.index]
     if by_item.weight.size:
         weight *= by_item.weight
     missing = by_item.missing * precision if by_item.missing.size else by_item.missing
