@@ -1,0 +1,81 @@
+"""The device: numba's compiler for it, whether there is one, and how large arrays get there."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from eventspace._base.errors import MissingError
+from eventspace._base.extras import extra
+
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"  # numba's simulator, as in the tests
+DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
+
+
+def available() -> str | None:
+    """Why there is no device, or None if there is one. It takes a few milliseconds."""
+    if find_spec("numba_cuda") is None:
+        return "numba-cuda is not installed: pip install 'eventspace[cuda]'"
+    if SIMULATED:
+        return None
+    count = ctypes.c_int(0)
+    try:
+        driver = ctypes.CDLL(DRIVER)
+        found = driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+    except OSError:
+        found = False
+    return None if found and count.value else "no CUDA device was found"
+
+
+def check_available() -> None:
+    """Refuse if there is no device."""
+    why_not = available()
+    if why_not:
+        raise MissingError(
+            f"needs a CUDA device: {why_not}.",
+            parameter="engine",
+            value="cuda",
+            remedy="Leave engine at 'auto', or take 'cpu'.",
+            shell="Leave --engine at auto, or take cpu.",
+        )
+
+
+if not hasattr(np, "row_stack"):
+    # numba-cuda up to 0.30 asks for a name that NumPy 2.5 no longer has
+    np.row_stack = np.vstack  # type: ignore[attr-defined]
+
+with extra("cuda", "Kernels for a GPU are compiled by", "numba_cuda"):
+    import numba_cuda  # noqa: F401
+    from numba import cuda
+
+
+def with_registers(most: int) -> dict[str, int]:
+    """The option of a kernel whose threads have at most so many; the simulator has none."""
+    return {} if SIMULATED else {"max_registers": most}
+
+
+def free_bytes() -> float:
+    """How much memory of the device is free."""
+    return float(cuda.current_context().get_memory_info()[0])
+
+
+def blocks_for(n: int, threads: int) -> int:
+    """How many blocks with so many threads do n things; at least one, as a grid must have."""
+    return max(-(-n // threads), 1)
+
+
+def to_device(array: Any, stream: Any) -> Any:
+    """The array on the device; one without elements as one with a single zero, which is unused."""
+    array = np.ascontiguousarray(array) if array.size else np.zeros(1, array.dtype)
+    return cuda.to_device(array, stream=stream)
+
+
+def to_host(array: Any, stream: Any) -> Any:
+    """The array here, when all before it on the stream is done."""
+    here = array.copy_to_host(stream=stream)
+    stream.synchronize()
+    return here
