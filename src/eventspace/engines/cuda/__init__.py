@@ -53,16 +53,10 @@ class CUDA:
 
         indicators, pmfs = steps
         by_user, by_item = observed.by_user, observed.by_item
-        fits = (
-            getattr(indicators, "free", False)
-            and isinstance(pmfs.solver, Pairwise)
-            and pmf.shape[1] <= MOST_EVENTS
-            and len(pmf) > 0
-            and isinstance(by_user, Entries)
-            and isinstance(by_item, Entries)
-            and not by_user.missing.size
-        )
-        if not fits:
+        if not (isinstance(by_user, Entries) and isinstance(by_item, Entries)):
+            return None
+        free = getattr(indicators, "free", False) and isinstance(pmfs.solver, Pairwise)
+        if not free or by_user.missing.size or not 0 < pmf.size <= len(pmf) * MOST_EVENTS:
             return None
         stream = cuda.stream()
         return DeviceStage(

@@ -46,11 +46,13 @@ def check_available() -> None:
 
 if not hasattr(np, "row_stack"):
     # numba-cuda up to 0.30 asks for a name that NumPy 2.5 no longer has
-    np.row_stack = np.vstack  # type: ignore[attr-defined]
+    vars(np)["row_stack"] = np.vstack
 
 with extra("cuda", "Kernels for a GPU are compiled by", "numba_cuda"):
+    import numba.cuda
     import numba_cuda  # noqa: F401
-    from numba import cuda
+
+cuda: Any = numba.cuda
 
 
 def with_registers(most: int) -> dict[str, int]:

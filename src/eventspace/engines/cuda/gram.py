@@ -1,10 +1,10 @@
 """The quadratics of rows on the device: ``G = sum w f f'``, ``h = sum w p f``, ``e = sum w p^2``.
 
-A warp takes one segment of a row's entries. It brings their factor rows into shared memory, some at
-a time, and fetches the next while it adds up these. G is cut into tiles of 4 x 4, of which the upper
-triangle is formed, one tile per lane in registers. Where tiles are fewer than lanes, several groups
-of lanes share the entries. A second kernel adds up the segments of a row. Everything is added in
-float64 and in a fixed order, so the same entries give the same bits.
+A warp takes one segment of a row's entries. It brings their factor rows into shared memory, some
+at a time, and fetches the next while it adds up these. G is cut into tiles of 4 x 4. Those of the
+upper triangle are formed, one per lane in registers. Where tiles are fewer than lanes, several
+groups of lanes share the entries. A second kernel adds up the segments of a row. Everything is
+added in float64 and in a fixed order, so the same entries give the same bits.
 
 Factors are float64, or fixed-point numbers of 32 bits, two in a word: half the traffic of memory,
 which is what the time goes to.
@@ -44,7 +44,7 @@ def sums_for(n_events: int) -> int:
     return tiles_for(n_events) * OF_TILE + 1
 
 
-@cuda.jit(device=True)  # type: ignore[misc]
+@cuda.jit(device=True)
 def place_of(a: int, b: int) -> int:
     """Where the sum G_ab stands among those of a segment."""
     row, column = min(a, b), max(a, b)
@@ -52,7 +52,7 @@ def place_of(a: int, b: int) -> int:
     return (B * (B + 1) // 2 + A) * OF_TILE + (row % TILE) * TILE + column % TILE
 
 
-@cuda.jit(device=True)  # type: ignore[misc]
+@cuda.jit(device=True)
 def place_of_linear(a: int) -> int:
     """Where the sum h_a stands among those of a segment."""
     A = a // TILE
@@ -75,7 +75,7 @@ def make_gram(n_events: int, fixed: bool, weighted: bool, by_column: bool = Fals
     n_sums, n_shared = OF_TILE + 1, max(batch * stride, LANES * (OF_TILE + 1))
     heavy, unit = weighted or by_column, 1.0 / ONE
 
-    @cuda.jit(**with_registers(REGISTERS))  # type: ignore[misc]
+    @cuda.jit(**with_registers(REGISTERS))
     def gram(
         begin: Any,
         end: Any,
@@ -103,7 +103,7 @@ def make_gram(n_events: int, fixed: bool, weighted: bool, by_column: bool = Fals
                     group, tile = 0, turn * LANES + lane
                 working = group < n_groups and tile < n_tiles
                 B = 0
-                while (B + 1) * (B + 2) // 2 <= tile:
+                while tile >= (B + 1) * (B + 2) // 2:
                     B += 1
                 A = tile - B * (B + 1) // 2
                 if not working:
@@ -165,7 +165,12 @@ def make_gram(n_events: int, fixed: bool, weighted: bool, by_column: bool = Fals
                 at = lane * n_sums
                 shared[at], shared[at + 1], shared[at + 2], shared[at + 3] = c00, c01, c02, c03
                 shared[at + 4], shared[at + 5], shared[at + 6], shared[at + 7] = c10, c11, c12, c13
-                shared[at + 8], shared[at + 9], shared[at + 10], shared[at + 11] = c20, c21, c22, c23
+                shared[at + 8], shared[at + 9], shared[at + 10], shared[at + 11] = (
+                    c20,
+                    c21,
+                    c22,
+                    c23,
+                )
                 shared[at + 12], shared[at + 13], shared[at + 14] = c30, c31, c32
                 shared[at + 15], shared[at + 16], shared[at + 17] = c33, h0, h1
                 shared[at + 18], shared[at + 19], shared[at + 20] = h2, h3, energy
@@ -192,7 +197,7 @@ def make_fold(n_events: int) -> Any:
     square, n_numbers = n_events * n_events, n_events * n_events + n_events + 1
     last = sums_for(n_events) - 1
 
-    @cuda.jit  # type: ignore[misc]
+    @cuda.jit
     def fold(first: Any, sums: Any, G: Any, h: Any, e: Any) -> None:
         """Row k has the segments ``first[k]:first[k + 1]``, counted from ``first[0]``."""
         k, number = cuda.grid(1) // n_numbers, cuda.grid(1) % n_numbers

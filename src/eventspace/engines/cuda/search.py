@@ -39,7 +39,7 @@ def make_search(n_events: int) -> Any:
     n_threads, n_high, n_outer = 1 << low, 1 << high, 1 << (n_events - low - high)
     n_cross = max(high, 1)
 
-    @cuda.jit  # type: ignore[misc]
+    @cuda.jit
     def search(S: Any, v: Any, e: Any, penalty: float, codes: Any, cost: Any, ends: Any) -> None:
         """Improve each item's code, with ``penalty`` for each event in its set."""
         s = cuda.shared.array((n_events, n_events), float64)
@@ -131,5 +131,3 @@ def make_search(n_events: int) -> Any:
                 ends[item] = FOUND
 
     return search
-
-

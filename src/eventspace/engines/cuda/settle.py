@@ -39,7 +39,7 @@ def threads_for(n_events: int, counts: bool) -> int:
     return n_threads
 
 
-@cuda.jit(device=True)  # type: ignore[misc]
+@cuda.jit(device=True)
 def pair(a: int, b: int) -> int:
     """Where Q_ab stands in the upper triangle."""
     return b * (b + 1) // 2 + a if a <= b else a * (a + 1) // 2 + b
@@ -50,7 +50,7 @@ def make_count(n_events: int) -> Any:
     """The function of the device that counts Q and adds up r, from entries without weights."""
     n_pairs = n_events * (n_events + 1) // 2
 
-    @cuda.jit(device=True)  # type: ignore[misc]
+    @cuda.jit(device=True)
     def count(
         start: int, stop: int, index: Any, value: Any, codes: Any, Q: Any, r: Any, me: int
     ) -> float:
@@ -87,7 +87,7 @@ def make_collect(n_events: int) -> Any:
     """The function of the device that takes Q, r and e from the sums of a row's segments."""
     last = sums_for(n_events) - 1
 
-    @cuda.jit(device=True)  # type: ignore[misc]
+    @cuda.jit(device=True)
     def collect(first: int, stop: int, sums: Any, Q: Any, r: Any, me: int) -> float:
         """Fill column ``me`` of Q, and r; give e."""
         energy = 0.0
@@ -113,7 +113,7 @@ def make_settle(n_events: int) -> Any:
     """The function of the device that solves one user's quadratic, and writes what comes out."""
     n_columns = columns_for(n_events)
 
-    @cuda.jit(device=True)  # type: ignore[misc]
+    @cuda.jit(device=True)
     def settle(
         Q: Any,
         r: Any,
@@ -175,7 +175,7 @@ def make_settle(n_events: int) -> Any:
             cost += theta[a, me] * (slope[a] - r[a])
         return cost, 2.0 * (mean - least)
 
-    @cuda.jit(device=True)  # type: ignore[misc]
+    @cuda.jit(device=True)
     def solve(
         user: int,
         energy: float,
@@ -216,7 +216,7 @@ def make_solve_counted(n_events: int) -> Any:
     n_threads, n_pairs = threads_for(n_events, True), n_events * (n_events + 1) // 2
     count, solve = make_count(n_events), make_settle(n_events)
 
-    @cuda.jit  # type: ignore[misc]
+    @cuda.jit
     def solve_counted(
         users: Any,
         ptr: Any,
@@ -251,7 +251,7 @@ def make_solve_summed(n_events: int) -> Any:
     n_threads, n_pairs = threads_for(n_events, False), n_events * (n_events + 1) // 2
     collect, solve = make_collect(n_events), make_settle(n_events)
 
-    @cuda.jit  # type: ignore[misc]
+    @cuda.jit
     def solve_summed(
         users: Any,
         first: Any,

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from eventspace._base.types import Bits, Floats, Positions, Seeds
 from eventspace.engines.cuda import search
 from eventspace.engines.cuda.device import blocks_for, cuda, to_device, to_host
-from eventspace.engines.cuda.gram import LANES, as_fixed, columns_for, make_fold, make_gram, sums_for
+from eventspace.engines.cuda.gram import (
+    LANES,
+    as_fixed,
+    columns_for,
+    make_fold,
+    make_gram,
+    sums_for,
+)
 from eventspace.engines.cuda.settle import make_solve_counted, make_solve_summed, threads_for
 from eventspace.engines.cuda.tables import DeviceTable, Part, Segments
 from eventspace.engines.cuda.totals import column_sums

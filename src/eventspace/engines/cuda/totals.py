@@ -14,9 +14,9 @@ THREADS = 32
 ROWS = 1024  # of a block
 
 
-@cuda.jit  # type: ignore[misc]
+@cuda.jit
 def _column_sums(x: Any, counted: Any, centre: Any, squared: bool, sums: Any) -> None:
-    """Each block adds up its rows of x, those that are counted, or their squares around a centre."""
+    """Each block adds up ``x - centre``, or its squares, over those of its rows that count."""
     parts = cuda.shared.array(THREADS, float64)
     block, thread = cuda.blockIdx.x, cuda.threadIdx.x
     stop = min((block + 1) * ROWS, x.shape[0])
