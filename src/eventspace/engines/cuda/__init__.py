@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.engines.cpu import CPU
-from eventspace.engines.cuda.device import available, check_available
+from eventspace.engines.cuda.presence import available, check_available
 from eventspace.engines.protocol import Observed, Stage, Step, Table
 from eventspace.pmf import Pairwise
 

@@ -1,48 +1,13 @@
-"""The device: numba's compiler for it, whether there is one, and how large arrays get there."""
+"""The device: numba's compiler for it, its memory, and how arrays get there and back."""
 
 from __future__ import annotations
 
-import ctypes
-import os
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from eventspace._base.errors import MissingError
 from eventspace._base.extras import extra
-
-SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"  # numba's simulator, as in the tests
-DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
-
-
-def available() -> str | None:
-    """Why there is no device, or None if there is one. It takes a few milliseconds."""
-    if find_spec("numba_cuda") is None:
-        return "numba-cuda is not installed: pip install 'eventspace[cuda]'"
-    if SIMULATED:
-        return None
-    count = ctypes.c_int(0)
-    try:
-        driver = ctypes.CDLL(DRIVER)
-        found = driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
-    except OSError:
-        found = False
-    return None if found and count.value else "no CUDA device was found"
-
-
-def check_available() -> None:
-    """Refuse if there is no device."""
-    why_not = available()
-    if why_not:
-        raise MissingError(
-            f"needs a CUDA device: {why_not}.",
-            parameter="engine",
-            value="cuda",
-            remedy="Leave engine at 'auto', or take 'cpu'.",
-            shell="Leave --engine at auto, or take cpu.",
-        )
-
+from eventspace.engines.cuda.presence import SIMULATED
 
 if not hasattr(np, "row_stack"):
     # numba-cuda up to 0.30 asks for a name that NumPy 2.5 no longer has
