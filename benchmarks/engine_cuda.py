@@ -25,6 +25,7 @@ from eventspace.data.entries import Entries
 from eventspace.engines.cpu import CPU
 from eventspace.engines.cuda import search
 from eventspace.engines.cuda.device import cuda, to_host
+from eventspace.engines.cuda.gram import sums_for
 from eventspace.engines.cuda.stage import DeviceStage, Work
 from eventspace.engines.cuda.tables import DeviceTable
 from eventspace.engines.gram import normal_equations
@@ -212,12 +213,12 @@ def kernels(stage: DeviceStage, ratings: Ratings) -> list[dict[str, Any]]:
     held: dict[str, Any] = {}
 
     def sums() -> None:
-        for part in stage.by_item.parts(stage.stream):
+        for part in stage.by_item.parts(stage.stream, sums_for(D)):
             key = "items", part.rows.start
             if key not in stage._work:
                 rows = np.arange(part.rows.start, part.rows.stop)
                 stage._work[key] = Work.with_segments(stage.by_item, rows, stage.stream)
-            held["quadratics"] = stage._quadratics(part, stage._work[key], stage.fixed)
+            held["quadratics"] = stage.quadratics(part, stage._work[key], stage.fixed)
 
     spent = seconds(sums)
     n_bytes, fmas = n * (8 + 4 * D), n * (D * (D + 1) // 2 + D)

@@ -32,6 +32,8 @@ class Backwards:
 
     def run(self, step: Any, table: Any, factors: Any, *rows: Any, at_a_time: Any = None) -> Any:
         D, total = factors.shape[1], 0.0
+        if hasattr(step, "of_column"):
+            table = table.times(step.of_column)
         n_rows = len(table.left) if isinstance(table, Product) else len(table.ptr) - 1
         for k in reversed(range(n_rows)):
             row = slice(k, k + 1)

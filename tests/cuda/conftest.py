@@ -13,9 +13,10 @@ from eventspace.engines.cuda.presence import SIMULATED, available
 if available():
     collect_ignore_glob = ["test_*.py"]
 elif SIMULATED:
-    from eventspace.engines.cuda import gram, search, settle, totals
+    from eventspace.engines.cuda import gram, rows, search, settle, totals
 
-    gram.LANES, settle.MOST_THREADS, totals.THREADS = 16, 8, 4
+    gram.LANES, settle.MOST_THREADS, totals.THREADS = 16, 8, 16
+    gram.WARPS, gram.FOLD_THREADS, rows.THREADS = 2, 16, 8
     search.LOW, search.HIGH = 2, 3
 
 
@@ -25,7 +26,4 @@ def _cut_small(monkeypatch) -> None:
 
     monkeypatch.setattr(stage, "MANY", 9)
     monkeypatch.setattr(tables, "SEGMENT", 7)
-    monkeypatch.setattr(tables, "MOST_SEGMENTS", 20)
-    if SIMULATED:
-        monkeypatch.setattr(stage, "WARPS", 2)
-        monkeypatch.setattr(stage, "FOLD_THREADS", 16)
+    monkeypatch.setattr(tables, "SUMS_BYTES", 8000)

@@ -37,6 +37,7 @@ class Product(NamedTuple):
 
 
 Table = Entries | Product
+ROOM = 16  # numbers beyond those of events that a kernel of one row has to write on
 
 
 class Step(Protocol):
@@ -50,6 +51,13 @@ class Step(Protocol):
         A step may have an attribute ``row_by_row`` besides: a kernel that forms the quadratics
         itself, one after the other. It gets ptr, index, value, weight and the padded factors
         (``gram.sum_up``), then the rows, and does the same. None: it has none.
+
+        A step may have ``of_one_row``, too: a kernel of a single row, how many of the arrays it
+        only reads, and some numbers. It gets the row's place, its G, h and e, two arrays to write
+        on (a whole number for each event, and a real one and ``ROOM`` more), the rows, and the
+        numbers. A GPU compiles it for itself.
+
+        If it has ``of_column``, the weights of entries are multiplied by their columns' numbers.
         """
 
 

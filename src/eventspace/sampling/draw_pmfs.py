@@ -56,6 +56,11 @@ class DrawPmfs:
 
         return draw
 
+    @property
+    def of_one_row(self) -> Any:
+        """The same for one row; it reads the first two arrays only, and takes these numbers."""
+        return draw_user, 2, (self.noise_shape, self.noise_rate)
+
 
 def one_each(Q: Floats, n_users: int) -> Floats:
     """A matrix for each user, also where all share one, as in a full table."""
@@ -86,13 +91,36 @@ def sum_and_draw_pmfs(
     Q, r = np.empty((n_columns, n_columns)), np.empty(n_columns)
     order, gradient = np.empty(n_events, np.int64), np.empty(n_events)
     for u in range(len(pmf)):
-        energy = sum_up(ptr[u], ptr[u + 1], index, value, weight, factors, Q, r)
-        theta, state = pmf[u], seeds[u]
-        half_gradient(Q, r, theta, gradient)
-        before = energy + cost_of(gradient, r, theta)
-        state, tau[u] = _draw_precision(state, before, n_ratings[u], shape, rate)
-        seeds[u] = _draw_row(Q, tau[u], counts[u], theta, state, order, gradient)
-        error[u] = max(energy + cost_of(gradient, r, theta), 0.0)
+        e = sum_up(ptr[u], ptr[u + 1], index, value, weight, factors, Q, r)
+        rows = n_ratings, counts, pmf, tau, error, seeds
+        draw_user(u, Q, r, e, order, gradient, *rows, shape, rate)
+
+
+@njit(cache=True, nogil=True)
+def draw_user(
+    u: int,
+    Q: Any,
+    r: Any,
+    e: float,
+    order: Any,
+    gradient: Any,
+    n_ratings: Any,
+    counts: Any,
+    pmf: Any,
+    tau: Any,
+    error: Any,
+    seeds: Any,
+    shape: float,
+    rate: float,
+) -> None:
+    """Draw user u's precision and PMF, from the quadratic. Both scratch arrays are overwritten."""
+    theta = pmf[u]
+    half_gradient(Q, r, theta, gradient)
+    before = e + cost_of(gradient, r, theta)
+    state, precision = _draw_precision(seeds[u], before, n_ratings[u], shape, rate)
+    tau[u] = precision
+    seeds[u] = _draw_row(Q, precision, counts[u], theta, state, order, gradient)
+    error[u] = max(e + cost_of(gradient, r, theta), 0.0)
 
 
 @njit(cache=True, nogil=True)

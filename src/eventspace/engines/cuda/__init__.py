@@ -42,7 +42,16 @@ class CUDA:
         *rows: NDArray[Any],
         at_a_time: int | None = None,
     ) -> Any:
-        """Do the step for every row of a table; gives the sum of what the step returns."""
+        """Do the step for every row of a table; gives the sum of what the step returns.
+
+        A step with a kernel of one row runs on the device, with sums from fixed-point factors: it
+        is for draws, which rounding changes little. Others run on the cores.
+        """
+        if isinstance(table, Entries) and not table.missing.size and hasattr(step, "of_one_row"):
+            from eventspace.engines.cuda.rows import MOST_EVENTS, run_rows
+
+            if 0 < factors.shape[1] <= MOST_EVENTS and len(table.ptr) > 1:
+                return run_rows(step, table, factors, rows)
         return CPU(self.n_threads).run(step, table, factors, *rows, at_a_time=at_a_time)
 
     def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:

@@ -19,6 +19,11 @@ with extra("cuda", "Kernels for a GPU are compiled by", "numba_cuda"):
 
 cuda: Any = numba.cuda
 
+if not SIMULATED:
+    from numba.cuda.core import config
+
+    config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # small tables make small grids
+
 
 def with_registers(most: int) -> dict[str, int]:
     """The option of a kernel whose threads have at most so many; the simulator has none."""
@@ -33,6 +38,28 @@ def free_bytes() -> float:
 def blocks_for(n: int, threads: int) -> int:
     """How many blocks with so many threads do n things; at least one, as a grid must have."""
     return max(-(-n // threads), 1)
+
+
+class Room:
+    """Arrays on the device that are used again, each under a name: to allocate one is slow."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self._held: dict[str, Any] = {}
+
+    def array(self, name: str, shape: tuple[int, ...], kind: Any = np.float64) -> Any:
+        """An array of this shape; what was in the last one with the name may be lost."""
+        held = self._held.get(name)
+        if held is None or held.shape[0] < shape[0] or held.shape[1:] != shape[1:]:
+            held = self._held[name] = cuda.device_array((max(shape[0], 1), *shape[1:]), kind)
+        return held[: shape[0]]
+
+    def copy(self, name: str, array: Any) -> Any:
+        """The array, under this name."""
+        there = self.array(name, array.shape, array.dtype)
+        if array.size:
+            there.copy_to_device(np.ascontiguousarray(array), stream=self.stream)
+        return there
 
 
 def to_device(array: Any, stream: Any) -> Any:

@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 from numba import float64, uint64
 
-from eventspace.engines.cuda.device import cuda, with_registers
+from eventspace.engines.cuda.device import blocks_for, cuda, with_registers
 
 LANES = 32
 TILE = 4  # rows and columns of a tile
 OF_TILE = TILE * TILE + TILE  # its sums: of G and, if it is on the diagonal, of h
 ONE = 1 << 31  # the number one in fixed point
+WARPS = 1 << 14  # that add up segments, more than there is room for at once
+FOLD_THREADS = 256
 STAGED = 512  # numbers in shared memory
 REGISTERS = 128  # of a lane, at most: 16 warps fetch on each multiprocessor at the same time
 
@@ -220,6 +222,46 @@ def make_fold(n_events: int) -> Any:
             e[k] = total
 
     return fold
+
+
+@cuda.jit
+def _expand(codes: Any, fixed: Any) -> None:
+    """Write the bits of codes as fixed-point numbers, two in a word."""
+    item, word = cuda.grid(1) // fixed.shape[1], cuda.grid(1) % fixed.shape[1]
+    if item < codes.size:
+        bits = (codes[item] >> uint64(2 * word)) & uint64(3)
+        one = uint64(ONE)
+        fixed[item, word] = (bits & uint64(1)) * one | ((bits >> uint64(1)) * one) << uint64(32)
+
+
+def expand(codes: Any, n_events: int, room: Any) -> Any:
+    """The indicators of codes on the device, as factors in fixed point."""
+    fixed = room.array("psi", (len(codes), columns_for(n_events) // 2), np.uint64)
+    n_blocks = blocks_for(fixed.size, FOLD_THREADS)
+    _expand[n_blocks, FOLD_THREADS, room.stream](codes, fixed)
+    return fixed
+
+
+def form_sums(segments: Any, part: Any, factors: Any, n_events: int, room: Any, **how: Any) -> Any:
+    """The sums of segments of a part's entries; ``how``: weighted, and the numbers of_column."""
+    weighted, of_column = how["weighted"], how.get("of_column")
+    sums = room.array("sums", (len(segments.begin), sums_for(n_events)))
+    kernel = make_gram(n_events, factors.dtype == np.uint64, weighted, of_column is not None)
+    columns = part.weight if of_column is None else of_column
+    kernel[min(len(segments.begin), WARPS), LANES, room.stream](
+        segments.begin, segments.end, part.offset, *part[2:], columns, factors, sums
+    )
+    return sums
+
+
+def form_quadratics(segments: Any, sums: Any, n_events: int, room: Any) -> tuple[Any, Any, Any]:
+    """G, h and e of the rows that have these segments."""
+    n_rows = len(segments.first) - 1
+    G = room.array("G", (n_rows, n_events, n_events))
+    h, e = room.array("h", (n_rows, n_events)), room.array("e", (n_rows,))
+    n_blocks = blocks_for(n_rows * (n_events * (n_events + 1) + 1), FOLD_THREADS)
+    make_fold(n_events)[n_blocks, FOLD_THREADS, room.stream](segments.first, sums, G, h, e)
+    return G, h, e
 
 
 def as_fixed(factors: Any, n_events: int) -> Any:

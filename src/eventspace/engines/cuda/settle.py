@@ -65,7 +65,7 @@ def make_count(n_events: int) -> Any:
             for a in range(n_events):
                 words[a] = uint32(0)
             for t in range(min(WORD, stop - first)):
-                code, p = codes[index[first + t]], float64(value[first + t])
+                code, p = uint32(codes[index[first + t]]), float64(value[first + t])
                 energy += p * p
                 for a in range(n_events):
                     bit = (code >> uint32(a)) & uint32(1)

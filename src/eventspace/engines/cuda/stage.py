@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from eventspace._base.types import Bits, Floats, Positions, Seeds
 from eventspace.engines.cuda import search
-from eventspace.engines.cuda.device import blocks_for, cuda, to_device, to_host
+from eventspace.engines.cuda.device import Room, blocks_for, cuda, to_device, to_host
 from eventspace.engines.cuda.gram import (
-    LANES,
     as_fixed,
     columns_for,
-    make_fold,
-    make_gram,
+    expand,
+    form_quadratics,
+    form_sums,
     sums_for,
 )
 from eventspace.engines.cuda.settle import make_solve_counted, make_solve_summed, threads_for
@@ -28,8 +28,6 @@ from eventspace.indicators import Exact
 
 MOST_EVENTS = 32  # as many as a code has bits on the device
 MANY = 4096  # entries of a user: with more, warps share them
-WARPS = 1 << 14  # that add up segments, more than there is room for at once
-FOLD_THREADS = 256
 
 
 class Work(NamedTuple):
@@ -78,14 +76,14 @@ class DeviceStage:
         self.counted = to_device(self.rated, self.stream)
         self.everyone = to_device(np.ones(n_users, np.bool_), self.stream)
         self._work: dict[Any, Any] = {}
-        self._room: dict[str, Any] = {}
+        self.room = Room(self.stream)
 
     def update_indicators(self, codes: NDArray[Any], seeds: Seeds) -> Indicators:
         """Improve every item's code, given the PMFs."""
         n_items = len(codes)
         found = Indicators(codes.copy(), np.empty(n_items), np.ones(n_items, np.bool_))
         enumerated = isinstance(self.solver, Exact) and self.n_events <= search.MOST_EVENTS
-        for part in self.by_item.parts(self.stream):
+        for part in self.by_item.parts(self.stream, sums_for(self.n_events)):
             rows = np.arange(part.rows.start, part.rows.stop)
             if enumerated:
                 rows = rows[self._search(part, rows, found)]
@@ -98,9 +96,12 @@ class DeviceStage:
         key = "items", part.rows.start
         if key not in self._work:
             self._work[key] = Work.with_segments(self.by_item, rows, self.stream)
-        S, v, e = self._quadratics(part, self._work[key], self.fixed)
-        codes = to_device(found.codes[rows], self.stream)
-        cost, ends = self._array("cost", (len(rows),)), self._array("ends", (len(rows),), np.uint8)
+        S, v, e = self.quadratics(part, self._work[key], self.fixed)
+        codes, cost = (
+            self.room.copy("codes", found.codes[rows]),
+            self.room.array("cost", v.shape[:1]),
+        )
+        ends = self.room.array("ends", v.shape[:1], np.uint8)
         kernel, n_threads = search.make_search(self.n_events), search.threads_for(self.n_events)
         kernel[len(rows), n_threads, self.stream](
             S, v, e, self.indicator_penalty, codes, cost, ends
@@ -112,7 +113,7 @@ class DeviceStage:
     def _solve_here(self, part: Part, rows: Positions, found: Indicators, seeds: Seeds) -> None:
         """Leave some items to the solver of this process, with sums from PMFs in float64."""
         work = Work.with_segments(self.by_item, rows, self.stream)
-        on_device = self._quadratics(part, work, self.pmf)
+        on_device = self.quadratics(part, work, self.pmf)
         S, v, e = (to_host(array, self.stream) for array in on_device)
         v -= 0.5 * self.indicator_penalty
         codes, seeds = found.codes[rows], seeds[rows]
@@ -127,46 +128,25 @@ class DeviceStage:
         with ThreadPoolExecutor(self.n_threads) as pool:
             list(pool.map(solve, pieces))
 
-    def _quadratics(self, part: Part, work: Work, factors: Any) -> tuple[Any, Any, Any]:
+    def quadratics(self, part: Part, work: Work, factors: Any) -> tuple[Any, Any, Any]:
         """S, v and e of some items, on the device."""
-        n_rows, n_events = len(work.rows), self.n_events
-        sums = self._sums(self.by_item, part, work, factors)
-        S = self._array("S", (n_rows, n_events, n_events))
-        v, e = self._array("v", (n_rows, n_events)), self._array("e", (n_rows,))
-        n_blocks = blocks_for(n_rows * (n_events * (n_events + 1) + 1), FOLD_THREADS)
-        fold = make_fold(n_events)[n_blocks, FOLD_THREADS, self.stream]
-        fold(work.segments.first, sums, S, v, e)  # type: ignore[union-attr]
-        return S, v, e
-
-    def _sums(self, table: DeviceTable, part: Part, work: Work, factors: Any) -> Any:
-        """The sums of some segments."""
-        begin, end, _ = work.segments  # type: ignore[misc]
-        sums = self._array("sums", (len(begin), sums_for(self.n_events)))
-        gram = make_gram(self.n_events, factors.dtype == np.uint64, table.weighted)
-        gram[min(len(begin), WARPS), LANES, self.stream](
-            begin, end, part.offset, *part[2:], part.weight, factors, sums
-        )
-        return sums
-
-    def _array(self, name: str, shape: tuple[int, ...], kind: Any = np.float64) -> Any:
-        """Room on the device that is used again: its first use has the most rows, or nearly."""
-        held = self._room.get(name)
-        if held is None or len(held) < shape[0]:
-            held = self._room[name] = cuda.device_array(shape, kind)
-        return held[: shape[0]]
+        given = work.segments, part, factors, self.n_events, self.room
+        sums = form_sums(*given, weighted=self.by_item.weighted)
+        return form_quadratics(work.segments, sums, self.n_events, self.room)
 
     def update_pmfs(self, codes: NDArray[Any], centre: Floats) -> float:
         """Improve every user's PMF; gives the squared error."""
         numbers = [self.pmf_penalty, self.pmf_solver.tol, self.pmf_solver.max_steps]
-        given = to_device(centre, self.stream), to_device(np.array(numbers, float), self.stream)
-        shared = *given, self.pmf, self.new, self.new_fixed, self.new_ends
-        bits = (codes[:, None] >> np.arange(self.n_events, dtype=np.uint64)) & np.uint64(1)
-        psi = to_device(as_fixed(bits, self.n_events), self.stream)
-        short = to_device(codes.astype(np.uint32), self.stream)
-        for part in self.by_user.parts(self.stream, summed=self.by_user.weighted):
+        few = self.room.copy("centre", centre), self.room.copy("numbers", np.array(numbers, float))
+        shared = *few, self.pmf, self.new, self.new_fixed, self.new_ends
+        sets = self.room.copy("codes", codes)
+        n_sums = sums_for(self.n_events) if self.by_user.weighted else 0
+        for part in self.by_user.parts(self.stream, n_sums):
             summed, counted = self._users(part.rows)
             if summed is not None:
-                sums = self._sums(self.by_user, part, summed, psi)
+                psi = expand(sets, self.n_events, self.room)
+                given = summed.segments, part, psi, self.n_events, self.room
+                sums = form_sums(*given, weighted=self.by_user.weighted)
                 n_threads = threads_for(self.n_events, False)
                 n_blocks = blocks_for(len(summed.rows), n_threads)
                 solve = make_solve_summed(self.n_events)[n_blocks, n_threads, self.stream]
@@ -176,7 +156,7 @@ class DeviceStage:
                 n_blocks = blocks_for(len(counted.rows), n_threads)
                 solve = make_solve_counted(self.n_events)[n_blocks, n_threads, self.stream]
                 entries = self.by_user.on_device, part.offset, part.index, part.value
-                solve(counted.rows, *entries, short, *shared)
+                solve(counted.rows, *entries, sets, *shared)
         error = column_sums(self.new_ends, self.everyone, np.zeros(1), False, self.stream)
         self.pmf, self.new = self.new, self.pmf
         self.fixed, self.new_fixed = self.new_fixed, self.fixed

@@ -20,7 +20,7 @@ from eventspace.data.entries import Entries
 from eventspace.engines.cuda.device import cuda, free_bytes, to_device
 
 SEGMENT = 2048  # entries that one warp adds up, at most
-MOST_SEGMENTS = 1 << 18  # whose sums are held at once
+SUMS_BYTES = 1 << 28  # of segments, held at once
 MOST_STREAMED = 1 << 26  # entries of a part that is copied while another is used
 SHARE = 0.4  # of the free memory: more than that for one order of a table, and it is streamed
 
@@ -69,6 +69,7 @@ class DeviceTable:
     resident: bool
     stream: Any
     on_device: Any = field(init=False)  # the pointers
+    _cuts: dict[int, list[slice]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.on_device = to_device(self.ptr, self.stream)
@@ -93,16 +94,17 @@ class DeviceTable:
         """How many rows there are."""
         return len(self.ptr) - 1
 
-    def parts(self, stream: Any, summed: bool = True) -> Iterator[Part]:
-        """All rows, some at a time; ``summed``: so few that the sums of all segments have room.
+    def parts(self, stream: Any, n_sums: int) -> Iterator[Part]:
+        """All rows, some at a time: so few that ``n_sums`` of each segment have room.
 
         Whoever asks for the next has given the work with this one to ``stream``.
         """
+        if n_sums not in self._cuts:
+            self._cuts[n_sums] = self._cut(n_sums)
+        cuts = self._cuts[n_sums]
         if self.resident:
-            for rows in self._cuts(summed):
-                yield Part(rows, 0, *self.entries)
+            yield from (Part(rows, 0, *self.entries) for rows in cuts)
             return
-        cuts = list(self._cuts(summed))
         most = max(int(self.ptr[rows.stop] - self.ptr[rows.start]) for rows in cuts)
         kinds = [array.dtype for array in self.entries]
         buffers = [[cuda.device_array(max(most, 1), kind) for kind in kinds] for _ in range(2)]
@@ -128,13 +130,10 @@ class DeviceTable:
             used[k % 2].record(stream)
         stream.synchronize()
 
-    def _cuts(self, summed: bool) -> list[slice]:
+    def _cut(self, n_sums: int) -> list[slice]:
         """Rows whose segments and entries are not too many; at least one row."""
-        if summed:
-            n_segments = np.maximum(-(-np.diff(self.ptr) // SEGMENT), 1)
-            load = np.append(0, np.cumsum(n_segments)) / MOST_SEGMENTS
-        else:
-            load = np.zeros(len(self.ptr))
+        n_segments = np.maximum(-(-np.diff(self.ptr) // SEGMENT), 1)
+        load = np.append(0, np.cumsum(n_segments)) * (8.0 * n_sums / SUMS_BYTES)
         cuts, start = [], 0
         while start < self.n_rows:
             stop = np.searchsorted(load, load[start] + 1, "right") - 1

@@ -10,7 +10,7 @@ from numba import float64
 from eventspace._base.types import Floats
 from eventspace.engines.cuda.device import blocks_for, cuda, to_host
 
-THREADS = 32
+THREADS = 256  # at least as many as there are columns
 ROWS = 1024  # of a block
 
 
@@ -18,22 +18,21 @@ ROWS = 1024  # of a block
 def _column_sums(x: Any, counted: Any, centre: Any, squared: bool, sums: Any) -> None:
     """Each block adds up ``x - centre``, or its squares, over those of its rows that count."""
     parts = cuda.shared.array(THREADS, float64)
-    block, thread = cuda.blockIdx.x, cuda.threadIdx.x
-    stop = min((block + 1) * ROWS, x.shape[0])
-    for d in range(centre.size):
-        total = 0.0
-        for row in range(block * ROWS + thread, stop, THREADS):
+    block, thread, n_columns = cuda.blockIdx.x, cuda.threadIdx.x, centre.size
+    stop, abreast = min((block + 1) * ROWS, x.shape[0]), THREADS // n_columns
+    d, total = thread % n_columns, 0.0
+    if thread < abreast * n_columns:
+        for row in range(block * ROWS + thread // n_columns, stop, abreast):
             if counted[row]:
                 here = x[row, d] - centre[d]
                 total += here * here if squared else here
-        parts[thread] = total
-        cuda.syncthreads()
-        if thread == 0:
-            total = 0.0
-            for k in range(THREADS):
-                total += parts[k]
-            sums[block, d] = total
-        cuda.syncthreads()
+    parts[thread] = total
+    cuda.syncthreads()
+    if thread < n_columns:
+        total = 0.0
+        for k in range(abreast):
+            total += parts[k * n_columns + thread]
+        sums[block, thread] = total
 
 
 def column_sums(x: Any, counted: Any, centre: Floats, squared: bool, stream: Any) -> Floats:
