@@ -335,7 +335,7 @@ def posterior(n_threads: int) -> dict[str, Any]:
         _, first = np.unique(users * np.int64(shape[1]) + index, return_index=True)
         triples = users[first], index[first], value[first]
         for machine_name in ("cuda", "cpu") if name == "1 M" else ("cuda",):
-            model = KolmogorovPosterior(16, random_state=0, engine=machine_name, n_jobs=n_threads)
+            model = KolmogorovPosterior(random_state=0, engine=machine_name, n_jobs=n_threads)
             start = time.perf_counter()
             model.fit(triples)
             figures[f"{name}, {machine_name}"] = time.perf_counter() - start

@@ -15,7 +15,7 @@ from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
 from eventspace.engines import ENGINES, cpu, engine
 from eventspace.engines.gram import normal_equations
-from eventspace.engines.protocol import Product
+from eventspace.engines.protocol import Product, Sets
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Backwards:
         D, total = factors.shape[1], 0.0
         if hasattr(step, "of_column"):
             table = table.times(step.of_column)
+        factors = factors.numbers if isinstance(factors, Sets) else factors
         n_rows = len(table.left) if isinstance(table, Product) else len(table.ptr) - 1
         for k in reversed(range(n_rows)):
             row = slice(k, k + 1)

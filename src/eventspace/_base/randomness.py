@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from eventspace._base.checks import is_whole
 from eventspace._base.errors import UserError
+from eventspace._base.functions import QUICK
 from eventspace._base.jit import njit
+
+STRIDE = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
@@ -25,6 +28,23 @@ def next_random(state: np.uint64) -> np.uint64:
 def uniform(state: np.uint64) -> float:
     """The number in [0, 1) that belongs to a state."""
     return np.float64(state >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@njit(**QUICK, inline="always")
+def hashed(state: np.uint64, k: int) -> np.uint64:
+    """A number for each place after a state (Steele, Lea and Flood's splitmix64)."""
+    z = state + np.uint64(k + 1) * STRIDE
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(**QUICK)
+def fill_uniform(state: np.uint64, out: NDArray[np.float64]) -> np.uint64:
+    """Fill ``out`` with numbers in [0, 1), in any order, and return the advanced stream."""
+    for k in range(out.size):
+        out[k] = np.int64(hashed(state, k) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    return next_random(state)
 
 
 @njit(cache=True, nogil=True)

@@ -50,11 +50,14 @@ class Code:
         align = 4 if isinstance(scalar, ir.FloatType) else 8
         return self.builder.load(self.builder.bitcast(address, vector.as_pointer()), align=align)
 
+    def store(self, address: Any, x: Any) -> None:
+        """Put a vector at an address."""
+        align = 4 if isinstance(x.type.element, ir.FloatType) else 8
+        self.builder.store(x, self.builder.bitcast(address, x.type.as_pointer()), align=align)
+
     def add_to(self, address: Any, x: Any) -> None:
         """Add a vector to the numbers of 64 bits at an address."""
-        sums = self.load(address)
-        total = self.builder.fadd(sums, self.in_64_bits(x))
-        self.builder.store(total, self.builder.bitcast(address, sums.type.as_pointer()), align=8)
+        self.store(address, self.builder.fadd(self.load(address), self.in_64_bits(x)))
 
     def spread(self, x: Any) -> Any:
         """The vector of a number."""
@@ -102,6 +105,23 @@ class Code:
         """A word of bits: where two vectors are equal, from bit ``shift`` on."""
         equal = self.builder.bitcast(self.builder.fcmp_ordered("==", x, y), _BYTE)
         return self.builder.shl(self.builder.zext(equal, _WORD), shift)
+
+    def popcounts(self, words: Any) -> Any:
+        """How many bits each word of a vector has."""
+        name, module = f"llvm.ctpop.v{WIDE}i64", self.builder.module
+        count = module.globals.get(name)
+        if count is None:
+            count = ir.Function(module, ir.FunctionType(words.type, [words.type]), name)
+        return self.builder.call(count, [words])
+
+    def any_of(self, words: Any, bits: Any) -> Any:
+        """In which places two vectors of words have a bit in common."""
+        none = ir.Constant(words.type, [0] * WIDE)
+        return self.builder.icmp_unsigned("!=", self.builder.and_(words, bits), none)
+
+    def as_word(self, mask: Any) -> Any:
+        """What holds in the places of a vector, as the lowest bits of a word."""
+        return self.builder.zext(self.builder.bitcast(mask, _BYTE), _WORD)
 
     def among(self, word: Any, shift: Any, x: Any, otherwise: Any) -> Any:
         """X where the bits of a word are set, from bit ``shift`` on, else the other vector."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.engines.gram import linear_terms, normal_equations, padded
-from eventspace.engines.protocol import Observed, Product, Step, Table
+from eventspace.engines.protocol import Factors, Observed, Product, Sets, Step, Table
 
 CHUNK_BYTES = 1 << 18  # of quadratics, at most: they stay in the cache until they are solved
 CHUNK_WORK = 2_000_000  # multiply-adds, at least: much less is not worth a thread's attention
@@ -49,7 +49,7 @@ class CPU:
         self,
         step: Step,
         table: Table,
-        factors: Floats,
+        factors: Factors,
         *rows: NDArray[Any],
         at_a_time: int | None = None,
     ) -> Any:
@@ -60,10 +60,11 @@ class CPU:
         of_column = getattr(step, "of_column", None)
         if of_column is not None and not isinstance(table, Product):
             table = table.times(of_column)
-        if at_a_time is None and _is_row_by_row(step, table, len(factors)):
+        if at_a_time is None and _is_row_by_row(step, table, factors.shape[0]):
             cuts, begin = _row_by_row(step, table, factors, rows, self.n_threads)
         else:
-            cuts, begin = _by_quadratics(step, table, factors, rows, at_a_time)
+            plain = factors.numbers if isinstance(factors, Sets) else factors
+            cuts, begin = _by_quadratics(step, table, plain, rows, at_a_time)
         chunks = deque(enumerate(cuts))
         sums: list[Any] = [0.0] * len(cuts)
 
@@ -101,16 +102,20 @@ def _is_row_by_row(step: Step, table: Table, n_columns: int) -> bool:
 
 
 def _row_by_row(
-    step: Any, entries: Any, factors: NDArray[Any], rows: tuple[NDArray[Any], ...], n_threads: int
+    step: Any, entries: Any, factors: Factors, rows: tuple[NDArray[Any], ...], n_threads: int
 ) -> tuple[list[slice], Callable[[], Work]]:
     """The chunks, and what does the step for one. How rows are cut makes no difference to it."""
-    wide, kernel = padded(factors), step.row_by_row
+    kernel, n_events = step.row_by_row, factors.shape[1]
+    if not isinstance(factors, Sets):
+        wide = padded(factors)
+    else:  # which are counted, if no entry has a weight
+        wide = padded(factors.numbers) if entries.weight.size else factors.codes
 
     def work(chunk: slice) -> Any:
         ptr = entries.ptr[chunk.start : chunk.stop + 1]
-        return kernel(ptr, *entries[1:4], wide, *(array[chunk] for array in rows))
+        return kernel(ptr, *entries[1:4], wide, n_events, *(array[chunk] for array in rows))
 
-    spent = factors.shape[1] ** 2 * (entries.ptr + _solves(entries, factors.shape[1]))
+    spent = n_events**2 * (entries.ptr + _solves(entries, n_events))
     alone = spent[-1] // MOST_WORK  # so that Ctrl-C is heard
     n_chunks = max(alone, min(spent[-1] // CHUNK_WORK, n_threads * CHUNKS_PER_THREAD), 1)
     return _slices(spent, n_chunks if n_threads > 1 else max(alone, 1)), lambda: work

@@ -103,11 +103,11 @@ def normal_equations(
     energy: Floats,
 ) -> None:
     """Fill, for each row k of ``ptr``, the quadratic ``x'Gx - 2h'x + e`` of its least squares."""
-    _normal_equations(ptr, index, value, weight, padded(factors), gram, linear, energy)
+    fill_quadratics(ptr, index, value, weight, padded(factors), gram, linear, energy)
 
 
 @njit(cache=True, nogil=True)
-def _normal_equations(
+def fill_quadratics(
     ptr: NDArray[np.int64],
     index: NDArray[np.int32],
     value: NDArray[np.float32],
@@ -117,6 +117,7 @@ def _normal_equations(
     linear: Floats,
     energy: Floats,
 ) -> None:
+    """As ``normal_equations``, for kernels: the factors are padded."""
     n_columns, n_events = factors.shape[1], linear.shape[1]
     G, h = np.empty((n_columns, n_columns)), np.empty(n_columns)
     for k in range(ptr.size - 1):
@@ -151,12 +152,12 @@ def _sums_of_rows(ptr: Any, index: Any, factors: Any, found: Floats) -> None:
 def weighted_squares(rows: Floats, weights: Floats) -> Floats:
     """``sum_k weights[k, d] rows[k] rows[k]'`` for each column d: columns x features x features."""
     n_rows, n_columns = rows.shape
-    wide, n = padded(rows), weights.shape[1]
+    wide, n = padded(rows.astype(np.float32)), weights.shape[1]
     every, none = np.arange(n_rows, dtype=np.int32), np.zeros(n_rows, dtype=np.float32)
     found = np.empty((n, n_columns, n_columns))
     ptr, linear, energy = np.array([0, n_rows]), np.empty((1, n_columns)), np.empty(1)
     for d, weight in enumerate(np.ascontiguousarray(weights.T, dtype=np.float32)):
-        _normal_equations(ptr, every, none, weight, wide, found[d : d + 1], linear, energy)
+        fill_quadratics(ptr, every, none, weight, wide, found[d : d + 1], linear, energy)
     return found
 
 

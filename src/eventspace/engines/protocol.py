@@ -18,7 +18,8 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.types import Bits, Floats, Seeds
+from eventspace._base.codes import numbers
+from eventspace._base.types import Bits, Codes, Floats, Seeds
 from eventspace.data.entries import Entries
 
 
@@ -37,7 +38,27 @@ class Product(NamedTuple):
 
 
 Table = Entries | Product
-ROOM = 16  # numbers beyond those of events that a kernel of one row has to write on
+ROOM = 7, 16  # real numbers that a kernel of one row may write on: for each event, and besides
+
+
+class Sets(NamedTuple):
+    """Indicators as factors, a code of one word for each item."""
+
+    codes: Codes
+    n_events: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As that of the numbers: items x events."""
+        return len(self.codes), self.n_events
+
+    @property
+    def numbers(self) -> Floats:
+        """The indicators as numbers."""
+        return numbers(self.codes, self.n_events)
+
+
+Factors = NDArray[Any] | Sets
 
 
 class Step(Protocol):
@@ -49,13 +70,13 @@ class Step(Protocol):
         G has one matrix per row, or a single one if all rows share it. Return values are summed.
 
         A step may have an attribute ``row_by_row`` besides: a kernel that forms the quadratics
-        itself, one after the other. It gets ptr, index, value, weight and the padded factors
-        (``gram.sum_up``), then the rows, and does the same. None: it has none.
+        itself, one after the other (``row_sums.sum_row``). It gets ptr, index, value, weight, the
+        padded factors or codes, and D, then the rows, and does the same. None: it has none.
 
         A step may have ``of_one_row``, too: a kernel of a single row, how many of the arrays it
         only reads, and some numbers. It gets the row's place, its G, h and e, two arrays to write
-        on (a whole number for each event, and a real one and ``ROOM`` more), the rows, and the
-        numbers. A GPU compiles it for itself.
+        on (a whole number for each event, and ``ROOM`` real ones), the rows, and the numbers.
+        A GPU compiles it for itself.
 
         If it has ``of_column``, the weights of entries are multiplied by their columns' numbers.
         """
@@ -119,15 +140,16 @@ class Engine(Protocol):
         self,
         step: Step,
         table: Table,
-        factors: Floats,
+        factors: Factors,
         *rows: NDArray[Any],
         at_a_time: int | None = None,
     ) -> Any:
         """Do the step for every row of a table; gives the sum of what the step returns.
 
-        The arrays ``rows`` have a row for each of the table's. ``at_a_time`` is the number of
-        quadratics that are held and handed over at once, where these are large. Neither the result
-        nor the order of the sum depends on the number of threads.
+        Factors of 32 bits are multiplied, and added up a few at a time, in 32 bits. The arrays
+        ``rows`` have a row for each of the table's. ``at_a_time`` is the number of quadratics that
+        are held and handed over at once, where these are large. Neither the result nor the order
+        of the sum depends on the number of threads.
         """
 
     def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:

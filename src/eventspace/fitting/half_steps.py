@@ -8,15 +8,18 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.codes import numbers
 from eventspace._base.jit import njit
 from eventspace._base.types import Bits, Codes, Floats, Seeds
 from eventspace.data.entries import Entries
-from eventspace.engines.gram import sum_up
-from eventspace.engines.protocol import Engine, Indicators, Table
+from eventspace.engines.gram import fill_quadratics
+from eventspace.engines.protocol import Engine, Indicators, Sets, Table
+from eventspace.engines.row_sums import room_for, sum_row
+from eventspace.indicators.exact import Exact, exact
 from eventspace.pmf import Pairwise
 from eventspace.pmf.pairwise import room_for_slope, settle
 from eventspace.pmf.quadratic import cost_of, duality_gap
+
+FEW = 16  # items whose quadratics are held at a time
 
 
 class IndicatorSolver(Protocol):
@@ -61,6 +64,48 @@ class SolveIndicators:
         v -= 0.5 * self.penalty
         cost[:], proved[:] = self.solver(S, v, energy, codes, seeds)
 
+    @property
+    def row_by_row(self) -> Any:
+        """The same with the sums, where the solver is the usual one."""
+        if not isinstance(self.solver, Exact):
+            return None
+        budget = self.solver.node_budget
+
+        def solve(*arrays: Any) -> None:
+            solve_indicators(*arrays, self.penalty, budget)
+
+        return solve
+
+
+@njit(cache=True, nogil=True)
+def solve_indicators(
+    ptr: Any,
+    index: Any,
+    value: Any,
+    weight: Any,
+    factors: Any,
+    n_events: int,
+    codes: Any,
+    cost: Floats,
+    proved: Bits,
+    seeds: Any,
+    penalty: float,
+    node_budget: int,
+) -> None:
+    """(Q2) of some items, from their entries: sums, penalty and search, a few items at a time."""
+    S, v = np.empty((FEW, n_events, n_events)), np.empty((FEW, n_events))
+    energy, nodes = np.empty(FEW), np.empty(FEW, dtype=np.int64)
+    for first in range(0, len(codes), FEW):
+        last = min(first + FEW, len(codes))
+        n = last - first
+        fill_quadratics(
+            ptr[first : last + 1], index, value, weight, factors, S[:n], v[:n], energy[:n]
+        )
+        v -= 0.5 * penalty
+        exact(S[:n], v[:n], energy[:n], codes[first:last], node_budget, cost[first:last], nodes[:n])
+        for k in range(n):
+            proved[first + k] = nodes[k] >= 0
+
 
 @dataclass(frozen=True)
 class SolvePmfs:
@@ -102,6 +147,7 @@ def solve_pmfs(
     value: Any,
     weight: Any,
     factors: Any,
+    n_events: int,
     pmf: Floats,
     error: Floats,
     gap: Floats,
@@ -111,12 +157,11 @@ def solve_pmfs(
     max_steps: int,
 ) -> None:
     """(Q1) of some users, from their entries: sums, penalty and solve, one user after the other."""
-    n_events, n_columns = pmf.shape[1], factors.shape[1]
-    Q, r = np.empty((n_columns, n_columns)), np.empty(n_columns)
-    slope = room_for_slope(n_events)
+    slope, room = room_for_slope(n_events), room_for(factors, n_events)
+    Q, r = np.empty((slope.size, slope.size)), np.empty(slope.size)
     for u in range(len(pmf)):
         theta = pmf[u]
-        energy = sum_up(ptr[u], ptr[u + 1], index, value, weight, factors, Q, r)
+        energy = sum_row(ptr[u], ptr[u + 1], index, value, weight, factors, room, Q, r)
         for d in range(n_events):
             Q[d, d] += penalty
             r[d] += penalty * centre[d]
@@ -160,15 +205,9 @@ class PmfStep:
         """Improve every user's PMF."""
         found = Pmfs(pmf.copy(), np.empty(len(pmf)), np.empty(len(pmf)))
         step = SolvePmfs(self.solver, self.penalty, centre)
-        self.engine.run(step, by_user, _factors(codes, by_user, pmf.shape[1]), *found)
+        sets = Sets(codes, pmf.shape[1]) if codes.dtype == np.uint64 else codes
+        self.engine.run(step, by_user, sets, *found)
         return found
-
-
-def _factors(codes: NDArray[Any], by_user: Table, n_events: int) -> NDArray[Any]:
-    """Indicators as numbers. Sums of bits are whole: where no entry has a weight, 32 bits do."""
-    bits = codes.dtype == np.uint64 and isinstance(by_user, Entries)
-    psi = numbers(codes, n_events)
-    return psi.astype(np.float32) if bits and not by_user.weight.size else psi
 
 
 class IndicatorStep(Protocol):

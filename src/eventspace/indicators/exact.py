@@ -60,6 +60,7 @@ class Exact:
         return cost, nodes >= 0
 
 
+@njit(cache=True, nogil=True)
 def exact(
     S: Floats,
     v: Floats,
@@ -80,7 +81,8 @@ def exact(
     """
     if v.shape[1] <= ENUMERATED:
         _enumerate_items(S, v, energy, codes, cost)
-        nodes[:] = 1 << v.shape[1]
+        for i in range(nodes.size):
+            nodes[i] = 1 << v.shape[1]
     else:
         _decode_items(S, v, energy, codes, node_budget, cost, nodes)
 

@@ -12,7 +12,7 @@ from eventspace._base.types import Floats
 TOLERANCE = 1e-7
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
 def sum_of_weights(S: Floats) -> float:
     """The item's sum of weights is 1'S1, for PMFs sum to one."""
     total = 0.0
@@ -30,14 +30,17 @@ def tolerance(S: Floats) -> float:
 
 @njit(cache=True, nogil=True)
 def half_gradient(S: Floats, v: Floats, x: Floats, slope: Floats) -> float:
-    """Write ``S x - v`` to ``slope`` and return g(x)."""
+    """Write ``S x - v`` to ``slope`` and return g(x); S is symmetric, and its rows are added up."""
+    for a in range(v.size):
+        slope[a] = -v[a]
+    for b in range(v.size):
+        if x[b] != 0.0:
+            row, y = S[b], x[b]
+            for a in range(v.size):
+                slope[a] += row[a] * y
     cost = 0.0
     for a in range(v.size):
-        s = -v[a]
-        for b in range(v.size):
-            s += S[a, b] * x[b]
-        slope[a] = s
-        cost += x[a] * (s - v[a])
+        cost += x[a] * (slope[a] - v[a])
     return cost
 
 

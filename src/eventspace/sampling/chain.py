@@ -1,6 +1,6 @@
 """One chain: a state of PMFs, indicators and noise; a sweep draws the next.
 
-Sums over entries are of numbers with 32 bits: a law does not depend on the eighth digit.
+Sums of PMFs are of numbers with 32 bits: a law does not depend on the eighth digit.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from eventspace._base.codes import pack
 from eventspace._base.errors import UserError
 from eventspace._base.randomness import streams
 from eventspace._base.types import Bits, Floats, Seeds
 from eventspace.data.observations import Observations
-from eventspace.engines.protocol import Engine
+from eventspace.engines.protocol import Engine, Sets
 from eventspace.sampling.draw_indicators import DrawIndicators
 from eventspace.sampling.draw_pmfs import DrawPmfs
 from eventspace.sampling.priors import Priors
@@ -79,5 +80,6 @@ class Chain:
         counts = self.priors.pmfs.draw(self, self.rng)
         rows = (self.n_ratings, counts, self.pmf, self.precision, self.error, self.user_seeds)
         step = DrawPmfs(SHAPE, self.priors.noise.rate)
-        self.engine.run(step, self.observations.by_user, self.indicators.astype(np.float32), *rows)
+        sets = Sets(pack(self.indicators > 0.5)[:, 0], self.pmf.shape[1])
+        self.engine.run(step, self.observations.by_user, sets, *rows)
         self.priors.noise.draw(self, self.rng)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from eventspace._base.functions import QUICK, exp
 from eventspace._base.jit import njit
 from eventspace._base.randomness import next_random, uniform
 from eventspace._base.types import Floats
@@ -46,12 +46,13 @@ def sum_and_draw_indicators(
     value: Any,
     weight: Any,
     factors: Any,
+    n_events: int,
     log_odds: Any,
     indicators: Any,
     seeds: Any,
 ) -> None:
     """Draw each row of ``indicators``, from its entries."""
-    n_events, n_columns = indicators.shape[1], factors.shape[1]
+    n_columns = factors.shape[1]
     S, v = np.empty((n_columns, n_columns)), np.empty(n_columns)
     order, room = np.empty(n_events, np.int64), np.empty(n_events + (1 << BLOCK))
     for i in range(len(indicators)):
@@ -105,10 +106,7 @@ def _draw_row(
     for first in range(0, n_events, BLOCK):
         n_bits = min(BLOCK, n_events - first)
         least = _weigh(S, psi, gradient, order, first, n_bits, energy)
-        total = 0.0
-        for code in range(1 << n_bits):
-            energy[code] = math.exp(least - energy[code])
-            total += energy[code]
+        total = _exponentials(least, energy[: 1 << n_bits])
         state = next_random(state)
         left = uniform(state) * total
         chosen = 0
@@ -123,6 +121,16 @@ def _draw_row(
                 for e in range(n_events):
                     gradient[e] += sign * row[e]
     return state
+
+
+@njit(**QUICK)
+def _exponentials(least: float, energy: Any) -> float:
+    """Write exp(least - energy) in place; gives the sum."""
+    total = 0.0
+    for code in range(energy.size):
+        energy[code] = exp(least - energy[code])
+        total += energy[code]
+    return total
 
 
 @njit(cache=True, nogil=True)

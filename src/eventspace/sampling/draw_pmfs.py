@@ -8,16 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from eventspace._base.functions import QUICK, exp, log, wave
 from eventspace._base.jit import njit
-from eventspace._base.randomness import next_random, uniform
+from eventspace._base.randomness import fill_uniform, hashed
 from eventspace._base.types import Floats
-from eventspace.engines.gram import sum_up
+from eventspace._base.vectors import WIDE
+from eventspace.engines.row_sums import room_for, sum_row
 from eventspace.pmf.quadratic import cost_of, half_gradient
-from eventspace.sampling.draw_variates import draw_gamma, draw_truncated, shuffle
+from eventspace.sampling.draw_variates import draw_gamma, draw_truncated_from, shuffle
 
 MOST_PRECISION = 1e12  # a deviation of 1e-6: what is stored of a value is hardly nearer to it
 TINY = 1e-12  # a mass below this is none
 FLAT = 1e-6  # curvature that changes no law, and lets no sum lose its digits
+ODD = np.uint64(1)  # a stream's state is never zero
+BELOW, ABOVE, NORMAL, TURN, PLACE, HEIGHT, N_DRAWS = range(7)  # what an event needs of chance
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ def sum_and_draw_pmfs(
     value: Any,
     weight: Any,
     factors: Any,
+    n_events: int,
     n_ratings: Any,
     counts: Any,
     pmf: Any,
@@ -87,13 +92,13 @@ def sum_and_draw_pmfs(
 
     ``error`` is the squared error of each user's ratings then.
     """
-    n_events, n_columns = pmf.shape[1], factors.shape[1]
+    n_columns, room = -(-n_events // WIDE) * WIDE, room_for(factors, n_events)
     Q, r = np.empty((n_columns, n_columns)), np.empty(n_columns)
-    order, gradient = np.empty(n_events, np.int64), np.empty(n_events)
+    order, real = np.empty(n_events, np.int64), np.empty((1 + N_DRAWS) * n_events)
     for u in range(len(pmf)):
-        e = sum_up(ptr[u], ptr[u + 1], index, value, weight, factors, Q, r)
+        e = sum_row(ptr[u], ptr[u + 1], index, value, weight, factors, room, Q, r)
         rows = n_ratings, counts, pmf, tau, error, seeds
-        draw_user(u, Q, r, e, order, gradient, *rows, shape, rate)
+        draw_user(u, Q, r, e, order, real, *rows, shape, rate)
 
 
 @njit(cache=True, nogil=True)
@@ -103,7 +108,7 @@ def draw_user(
     r: Any,
     e: float,
     order: Any,
-    gradient: Any,
+    room: Any,
     n_ratings: Any,
     counts: Any,
     pmf: Any,
@@ -113,14 +118,20 @@ def draw_user(
     shape: float,
     rate: float,
 ) -> None:
-    """Draw user u's precision and PMF, from the quadratic. Both scratch arrays are overwritten."""
-    theta = pmf[u]
+    """Draw user u's precision and PMF, from the quadratic; ``order`` and ``room`` are scratch."""
+    theta, n_events = pmf[u], pmf.shape[1]
+    gradient, draws = room[:n_events], room[n_events : (1 + N_DRAWS) * n_events]
     half_gradient(Q, r, theta, gradient)
     before = e + cost_of(gradient, r, theta)
     state, precision = _draw_precision(seeds[u], before, n_ratings[u], shape, rate)
     tau[u] = precision
-    seeds[u] = _draw_row(Q, precision, counts[u], theta, state, order, gradient)
+    seeds[u] = _draw_row(Q, precision, counts[u], theta, state, order, gradient, draws)
     error[u] = max(e + cost_of(gradient, r, theta), 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _room(n_events: int) -> tuple[Any, Any, Any]:
+    return np.empty(n_events, np.int64), np.empty(n_events), np.empty(N_DRAWS * n_events)
 
 
 @njit(cache=True, nogil=True)
@@ -152,15 +163,24 @@ def _draw_precision(
 def draw_pmfs(Q: Any, r: Any, tau: Any, pseudo_counts: Any, pmf: Any, seeds: Any) -> None:
     """Draw each row theta from exp(-tau (theta'Q theta / 2 - r'theta)) times Dirichlet's law."""
     n_events = pmf.shape[1]
-    order, gradient = np.empty(n_events, np.int64), np.empty(n_events)
+    order, gradient, draws = _room(n_events)
     for u in range(len(pmf)):
         half_gradient(Q[u], r[u], pmf[u], gradient)
-        seeds[u] = _draw_row(Q[u], tau[u], pseudo_counts[u], pmf[u], seeds[u], order, gradient)
+        seeds[u] = _draw_row(
+            Q[u], tau[u], pseudo_counts[u], pmf[u], seeds[u], order, gradient, draws
+        )
 
 
 @njit(cache=True, nogil=True)
 def _draw_row(
-    Q: Any, tau: float, counts: Any, theta: Any, state: np.uint64, order: Any, gradient: Any
+    Q: Any,
+    tau: float,
+    counts: Any,
+    theta: Any,
+    state: np.uint64,
+    order: Any,
+    gradient: Any,
+    draws: Any,
 ) -> np.uint64:
     """Draw theta in place; ``gradient`` is Q theta - r. Gives the state of the stream.
 
@@ -171,21 +191,37 @@ def _draw_row(
     """
     n_events = theta.size
     state = shuffle(state, order)
+    state = _fill(state, counts, draws)
     for k in range(n_events):
         a, b = order[k], order[(k + 1) % n_events]
         if a == b or theta[a] + theta[b] <= TINY:
             continue
-        state, least_a, most_a = _draw_bounds(state, theta[a], counts[a] - 1.0)
-        state, least_b, most_b = _draw_bounds(state, theta[b], counts[b] - 1.0)
-        low = max(-theta[a], least_a - theta[a], theta[b] - most_b)
-        high = min(theta[b], most_a - theta[a], theta[b] - least_b)
+        low, high = -theta[a], theta[b]
+        bound = max(theta[a], TINY) * draws[BELOW * n_events + a]
+        if counts[a] > 1.0:
+            low = max(low, bound - theta[a])
+        elif counts[a] < 1.0:
+            high = min(high, bound - theta[a])
+        bound = max(theta[b], TINY) * draws[ABOVE * n_events + b]
+        if counts[b] > 1.0:
+            high = min(high, theta[b] - bound)
+        elif counts[b] < 1.0:
+            low = max(low, theta[b] - bound)
         if low >= high:  # by rounding only
             continue
         to, away = Q[a], Q[b]
-        curvature = tau * (to[a] + away[b] - 2.0 * to[b])
-        scale = 1.0 / math.sqrt(max(curvature, FLAT))
+        root = math.sqrt(max(tau * (to[a] + away[b] - 2.0 * to[b]), FLAT))
+        scale = 1.0 / root
         middle = -tau * (gradient[a] - gradient[b]) * scale * scale
-        state, x = draw_truncated(state, (low - middle) / scale, (high - middle) / scale)
+        # a stream of its own: how many draws one move needs does not change the next
+        _, x = draw_truncated_from(
+            hashed(state, k) | ODD,
+            (low - middle) * root,
+            (high - middle) * root,
+            draws[NORMAL * n_events + k],
+            draws[PLACE * n_events + k],
+            draws[HEIGHT * n_events + k],
+        )
         shift = min(max(middle + scale * x, low), high)
         theta[a] += shift
         theta[b] -= shift
@@ -194,13 +230,20 @@ def _draw_row(
     return state
 
 
-@njit(cache=True, nogil=True)
-def _draw_bounds(state: np.uint64, mass: float, power: float) -> tuple[np.uint64, float, float]:
-    """Between which masses mass^power is above a height drawn uniformly below its present one."""
-    if power == 0.0:
-        return state, 0.0, 1.0
-    state = next_random(state)
-    bound = max(mass, TINY) * math.exp(math.log(1.0 - uniform(state)) / power)
-    if power < 0.0:
-        return state, 0.0, bound
-    return state, bound, 1.0
+@njit(**QUICK)
+def _fill(state: np.uint64, counts: Any, draws: Any) -> np.uint64:
+    """What a row needs of chance, all of it at once.
+
+    BELOW and ABOVE are what a mass is times at the height that is drawn below its power, once for
+    each of the two moves of an event. The others are the first proposal of each move.
+    """
+    n_events = counts.size
+    state = fill_uniform(state, draws)
+    for d in range(n_events):
+        power = counts[d] - 1.0
+        draws[BELOW * n_events + d] = exp(log(1.0 - draws[BELOW * n_events + d]) / power)
+        draws[ABOVE * n_events + d] = exp(log(1.0 - draws[ABOVE * n_events + d]) / power)
+        radius = math.sqrt(-2.0 * log(1.0 - draws[NORMAL * n_events + d]))
+        draws[NORMAL * n_events + d] = radius * wave(draws[TURN * n_events + d])
+        draws[HEIGHT * n_events + d] = -log(1.0 - draws[HEIGHT * n_events + d])
+    return state

@@ -23,6 +23,23 @@ def draw_normal(state: np.uint64) -> tuple[np.uint64, float]:
 
 
 @njit(cache=True, nogil=True)
+def draw_truncated_from(
+    state: np.uint64, low: float, high: float, normal: float, place: float, height: float
+) -> tuple[np.uint64, float]:
+    """As ``draw_truncated``, with the draws of the first proposal, which may be made beforehand.
+
+    They are a normal, a uniform in [0, 1) and an exponential one. What is accepted has the law, and
+    so has what is drawn anew if it is not. Only how wide the interval is decides what is proposed.
+    """
+    wide = high - low > WIDE
+    x = normal if wide else low + (high - low) * place
+    nearest = min(max(low, 0.0), high)
+    if low <= x <= high and (wide or 0.5 * (x - nearest) * (x + nearest) <= height):
+        return state, x
+    return draw_truncated(state, low, high)
+
+
+@njit(cache=True, nogil=True)
 def draw_truncated(state: np.uint64, low: float, high: float) -> tuple[np.uint64, float]:
     """A standard normal between two bounds, by rejection (Robert, 1995): it is exact.
 

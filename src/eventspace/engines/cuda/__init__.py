@@ -15,7 +15,7 @@ from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.engines.cpu import CPU
 from eventspace.engines.cuda.presence import available, check_available
-from eventspace.engines.protocol import Observed, Stage, Step, Table
+from eventspace.engines.protocol import Factors, Observed, Stage, Step, Table
 from eventspace.pmf import Pairwise
 
 __all__ = ["CUDA", "available"]
@@ -38,7 +38,7 @@ class CUDA:
         self,
         step: Step,
         table: Table,
-        factors: Floats,
+        factors: Factors,
         *rows: NDArray[Any],
         at_a_time: int | None = None,
     ) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from functools import cache
 from importlib.util import find_spec
 
 from eventspace._base.errors import MissingError
@@ -12,6 +13,7 @@ SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"  # numba's simulator, 
 DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
 
 
+@cache
 def available() -> str | None:
     """Why there is no device, or None if there is one. It takes a few milliseconds."""
     if find_spec("numba_cuda") is None:

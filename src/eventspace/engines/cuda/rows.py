@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 from numba import float64, int64
-from numpy.typing import NDArray
 
 from eventspace.data.entries import Entries
 from eventspace.engines.cuda.device import Room, blocks_for, cuda, to_host
-from eventspace.engines.cuda.gram import as_fixed, form_quadratics, form_sums, sums_for
+from eventspace.engines.cuda.gram import as_fixed, expand, form_quadratics, form_sums, sums_for
 from eventspace.engines.cuda.presence import SIMULATED
 from eventspace.engines.cuda.tables import Segments, table_of
-from eventspace.engines.protocol import ROOM
+from eventspace.engines.protocol import ROOM, Factors, Sets
 
 MOST_EVENTS = 64  # whose fixed-point numbers a warp fetches at once
 THREADS = 64
@@ -50,7 +49,7 @@ if not SIMULATED:
 @cache
 def make_each(function: Any, n_events: int) -> Any:
     """The kernel that calls a function for each row."""
-    n_real = n_events + ROOM
+    n_real = n_events * ROOM[0] + ROOM[1]
 
     @cuda.jit
     def each(quadratics: Any, rows: Any) -> None:
@@ -65,7 +64,7 @@ def make_each(function: Any, n_events: int) -> Any:
     return each
 
 
-def run_rows(step: Any, entries: Entries, factors: NDArray[Any], rows: tuple[Any, ...]) -> None:
+def run_rows(step: Any, entries: Entries, factors: Factors, rows: tuple[Any, ...]) -> None:
     """Do a step that has a kernel of one row; factors lie between zero and one."""
     function, n_read, numbers = step.of_one_row
     n_events, room = factors.shape[1], room_of_thread()
@@ -73,7 +72,10 @@ def run_rows(step: Any, entries: Entries, factors: NDArray[Any], rows: tuple[Any
     of_column = getattr(step, "of_column", None)
     if of_column is not None:
         how["of_column"] = room.copy("of_column", of_column.astype(np.float32))
-    fixed = room.copy("factors", as_fixed(factors, n_events))
+    if isinstance(factors, Sets):
+        fixed = expand(room.copy("codes", factors.codes), n_events, room)
+    else:
+        fixed = room.copy("factors", as_fixed(factors, n_events))
     kernel = make_each(function, n_events)
     for part in table.parts(room.stream, sums_for(n_events)):
         ptr = table.ptr[part.rows.start : part.rows.stop + 1]

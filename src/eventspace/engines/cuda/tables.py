@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, NamedTuple
@@ -77,7 +77,8 @@ class DeviceTable:
             held = ExitStack()
             for array in self.entries:
                 if array.size:
-                    held.enter_context(cuda.pinned(array))
+                    with suppress(Exception):  # it is only quicker
+                        held.enter_context(cuda.pinned(array))
             weakref.finalize(self, held.close)
 
     @classmethod
