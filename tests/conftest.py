@@ -8,10 +8,15 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 
+from tests.kernels.instances import INTERPRETED
 from tests.planted import chances, long, wide
 
 settings.register_profile("any machine", deadline=None)  # no test asserts a time
 settings.load_profile("any machine")
+
+
+if INTERPRETED:
+    np.seterr(over="ignore")  # words wrap around, as in compiled kernels
 
 
 @pytest.fixture(scope="session")

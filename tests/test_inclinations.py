@@ -15,6 +15,7 @@ from eventspace.data.ids import Ids
 from eventspace.data.updates import read_update
 from eventspace.engines.cpu import CPU
 from eventspace.sampling.chain import Chain
+from eventspace.sampling.log_dirichlet import log_dirichlet
 from eventspace.sampling.priors import Beforehand, Laws
 from eventspace.sampling.priors.bits import log_likelihood_of_bits
 from eventspace.sampling.priors.inclinations import (
@@ -23,7 +24,7 @@ from eventspace.sampling.priors.inclinations import (
     VARIANCE_SHAPE,
     Inclinations,
 )
-from eventspace.sampling.priors.pmfs import LEAST_COUNT, Around, lean, log_dirichlet, log_of
+from eventspace.sampling.priors.pmfs import LEAST_COUNT, Around, lean, log_of
 from eventspace.sampling.sampler import Sampler
 from eventspace.sampling.updating import Updating
 

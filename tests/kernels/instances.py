@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +12,7 @@ from eventspace.indicators.relaxation import rank_for, scatter
 from tests import naive
 
 Floats = NDArray[np.float64]
+INTERPRETED = bool(vars(numba.config)["DISABLE_JIT"])
 
 
 def quadratic(theta: Floats, p: Floats, w: Floats | None = None) -> tuple[Floats, Floats, float]:
@@ -60,3 +62,8 @@ def items(n_events: int, seed: int) -> Iterator[tuple[str, tuple[Floats, Floats,
     theta[0, : n_events // 2] *= 1e-8  # a shift in proportion would take too long to help these
     yield "one rating, tiny masses", quadratic(theta / theta.sum(), np.array([0.8961958]))
     yield "the same rater again", quadratic(np.repeat(pmf(1), 9, axis=0), rng.random(9))
+
+
+def many(compiled: int, interpreted: int) -> int:
+    """How many draws: interpreted kernels are some hundred times slower."""
+    return interpreted if INTERPRETED else compiled

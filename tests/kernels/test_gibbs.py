@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -18,18 +17,12 @@ from eventspace.sampling.draw_indicators import draw_indicators
 from eventspace.sampling.draw_pmfs import draw_pmfs, draw_precisions
 from eventspace.sampling.draw_variates import draw_gamma, draw_normal, draw_truncated
 from tests import naive
-from tests.kernels.instances import items
+from tests.kernels.instances import items, many
 
 Floats = NDArray[np.float64]
 
 SIGMAS = 4.5
-INTERPRETED = bool(vars(numba.config)["DISABLE_JIT"])
 UNLIKELY = 1e-5  # the two-sided tail beyond about 4.4 sigma
-
-
-def many(compiled: int, interpreted: int) -> int:
-    """How many draws: interpreted kernels are some hundred times slower."""
-    return interpreted if INTERPRETED else compiled
 
 
 N_DRAWS = many(10_000, 600)
@@ -199,7 +192,7 @@ def test_several_blocks_reach_the_law_and_keep_it(n_events: int) -> None:
     n = many(20_000, 300)
     exact = naive.all_codes(n_events)[rng.choice(len(law), n, p=law)]
     assert_counts(sample_indicators(S, v, exact, sweeps=many(3, 1)), law)
-    if not INTERPRETED:
+    if many(1, 0):
         anywhere = (rng.random((n, n_events)) < 0.5).astype(float)
         assert_counts(sample_indicators(S, v, anywhere[:5000], sweeps=60), law)
 

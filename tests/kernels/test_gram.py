@@ -1,32 +1,101 @@
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 import pytest
 
-from eventspace.engines.gram import normal_equations
+from eventspace._base.codes import numbers
+from eventspace._base.jit import njit
+from eventspace.engines import bit_sums, gram
+from eventspace.engines.gram import normal_equations, sums_of_rows, weighted_squares
+from eventspace.engines.row_sums import room_for, sum_row
 from tests import naive
+
+SIZES = np.array([0, 1, 3, 4, 5, 9, 63, 64, 65, 2 * gram.BATCH + 3])
+
+
+def entries(weighted: bool = False, n_columns: int = 7) -> tuple[Any, Any, Any, Any]:
+    rng = np.random.default_rng(0)
+    ptr = np.concatenate([[0], np.cumsum(SIZES)]).astype(np.int64)
+    index = rng.integers(0, n_columns, ptr[-1]).astype(np.int32)
+    value = rng.random(ptr[-1]).astype(np.float32)
+    weight = rng.gamma(1.0, 3.0, ptr[-1] if weighted else 0).astype(np.float32)
+    return ptr, index, value, weight
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_events", [1, 5, 8])
-def test_sums_over_the_observed_entries_of_each_row(n_events: int, weighted: bool) -> None:
-    rng = np.random.default_rng(0)
-    sizes = np.array([0, 1, 3, 4, 5, 9])
-    ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    index = rng.integers(0, 7, ptr[-1]).astype(np.int32)
-    value = rng.random(ptr[-1]).astype(np.float32)
-    weight = rng.gamma(1.0, 3.0, ptr[-1] if weighted else 0).astype(np.float32)
-    factors = rng.random((7, n_events))
-    gram = np.full((len(sizes), n_events, n_events), np.nan)
-    linear = np.full((len(sizes), n_events), np.nan)
-    energy = np.full(len(sizes), np.nan)
+@pytest.mark.parametrize("n_events", [1, 5, 8, 13, 16, 20, 24, 33])
+@pytest.mark.parametrize("number", [np.float64, np.float32])
+def test_sums_over_the_observed_entries_of_each_row(
+    n_events: int, weighted: bool, number: Any
+) -> None:
+    ptr, index, value, weight = entries(weighted)
+    factors = np.random.default_rng(1).random((7, n_events)).astype(number)
+    n = len(SIZES)
+    found = np.full((n, n_events, n_events), np.nan), np.full((n, n_events), np.nan)
+    energy = np.full(n, np.nan)
 
-    normal_equations(ptr, index, value, weight, factors, gram, linear, energy)
+    normal_equations(ptr, index, value, weight, factors, *found, energy)
 
-    for k in range(len(sizes)):
+    exact = 1e-12 if number is np.float64 else 3e-6
+    for k in range(n):
         row = slice(ptr[k], ptr[k + 1])
-        w = weight[row] if weighted else np.ones(sizes[k])
-        G, h, e = naive.sums(factors, index[row], value[row].astype(float), w.astype(float))
-        np.testing.assert_allclose(gram[k], G, rtol=1e-12, atol=1e-13)
-        np.testing.assert_allclose(linear[k], h, rtol=1e-12, atol=1e-13)
+        w = weight[row] if weighted else np.ones(SIZES[k])
+        G, h, e = naive.sums(
+            factors.astype(float), index[row], value[row].astype(float), w.astype(float)
+        )
+        np.testing.assert_allclose(found[0][k], G, rtol=exact, atol=1e-13)
+        np.testing.assert_allclose(found[1][k], h, rtol=1e-12, atol=1e-13)
         assert energy[k] == pytest.approx(e, rel=1e-12)
+
+
+@pytest.mark.parametrize("n_events", [1, 7, 8, 16, 24, 40, 64])
+def test_sums_of_bits_are_counted(n_events: int) -> None:
+    ptr, index, value, _ = entries()
+    bits = np.random.default_rng(n_events).integers(0, 2**64, 7, dtype=np.uint64)
+    codes = bits & np.uint64(2**n_events - 1)
+    psi = numbers(codes, n_events)
+    room = bit_sums.room_for_bits(n_events)
+    G, h = np.full((n_events, n_events), np.nan), np.full(n_events, np.nan)
+    for k in range(len(SIZES)):
+        row = slice(ptr[k], ptr[k + 1])
+        e = bit_sums.sum_bits(ptr[k], ptr[k + 1], index, value, codes, room, G, h)
+        expected = naive.sums(psi, index[row], value[row].astype(float), np.ones(SIZES[k]))
+        np.testing.assert_array_equal(G, expected[0])
+        np.testing.assert_allclose(h, expected[1], rtol=1e-12, atol=1e-13)
+        assert e == pytest.approx(expected[2], rel=1e-12)
+
+
+def test_a_kernel_sums_numbers_and_sets_alike() -> None:
+    ptr, index, value, weight = entries()
+
+    @njit()
+    def sums(factors: Any, n_events: int, G: Any, h: Any) -> float:
+        room = room_for(factors, n_events)
+        return sum_row(ptr[-2], ptr[-1], index, value, weight, factors, room, G, h)
+
+    codes = np.arange(7, dtype=np.uint64)
+    found: list[Any] = []
+    for factors in (codes, gram.padded(numbers(codes, 3)), gram.padded(numbers(codes, 3) > 0)):
+        G, h = np.zeros((8, 8)), np.zeros(8)
+        found.append((sums(factors, 3, G, h), G[:3, :3], h[:3]))
+    for other in found[1:]:
+        for one, two in zip(found[0], other, strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_events", [2, 8, 24, 30])
+def test_factors_are_added_up(n_events: int) -> None:
+    ptr, index, _, _ = entries()
+    factors = np.random.default_rng(2).random((7, n_events))
+    expected = [factors[index[a:b]].sum(axis=0) for a, b in pairwise(ptr)]
+    np.testing.assert_allclose(sums_of_rows(ptr, index, factors), expected, rtol=1e-6)
+
+
+def test_weighted_squares_are_those_of_each_column_of_weights() -> None:
+    rng = np.random.default_rng(3)
+    rows, weights = rng.normal(size=(50, 6)), rng.random((50, 4))
+    expected = np.einsum("kd,ka,kb->dab", weights, rows, rows)
+    np.testing.assert_allclose(weighted_squares(rows, weights), expected, rtol=1e-4, atol=1e-5)

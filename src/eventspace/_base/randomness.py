@@ -41,7 +41,7 @@ def hashed(state: np.uint64, k: int) -> np.uint64:
 
 @njit(**QUICK)
 def fill_uniform(state: np.uint64, out: NDArray[np.float64]) -> np.uint64:
-    """Fill ``out`` with numbers in [0, 1), in any order, and return the advanced stream."""
+    """Fill ``out`` with numbers in [0, 1), none of which waits for another; give the next state."""
     for k in range(out.size):
         out[k] = np.int64(hashed(state, k) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
     return next_random(state)

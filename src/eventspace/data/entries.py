@@ -53,7 +53,7 @@ class Entries(NamedTuple):
 
     def times(self, of_column: Float64Array) -> Entries:
         """The entries with their weights times a number for each column."""
-        weight = of_column[self.index].astype(np.float32)
+        weight = of_column.astype(np.float32)[self.index]
         if self.weight.size:
             weight *= self.weight
         missing = self.missing * of_column if self.missing.size else self.missing

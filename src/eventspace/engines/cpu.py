@@ -139,7 +139,7 @@ def _by_quadratics(
         linear, energy = np.empty((most, n_events)), np.empty(most)
 
         def work(chunk: slice) -> Any:
-            total = None
+            total: Any = None
             for first in range(chunk.start, chunk.stop, most):
                 part = slice(first, min(first + most, chunk.stop))
                 n = part.stop - first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -70,11 +71,7 @@ class SolveIndicators:
         if not isinstance(self.solver, Exact):
             return None
         budget = self.solver.node_budget
-
-        def solve(*arrays: Any) -> None:
-            solve_indicators(*arrays, self.penalty, budget)
-
-        return solve
+        return partial(solve_indicators, penalty=self.penalty, node_budget=budget)
 
 
 @njit(cache=True, nogil=True)
@@ -132,12 +129,9 @@ class SolvePmfs:
         """The same with the sums, where the solver is the usual one."""
         if not isinstance(self.solver, Pairwise):
             return None
-
-        def solve(*arrays: Any) -> None:
-            solver = self.solver
-            solve_pmfs(*arrays, self.penalty, self.centre, solver.tol, solver.max_steps)
-
-        return solve
+        tol, max_steps = self.solver.tol, self.solver.max_steps
+        step = partial(solve_pmfs, penalty=self.penalty, centre=self.centre)
+        return partial(step, tol=tol, max_steps=max_steps)
 
 
 @njit(cache=True, nogil=True)

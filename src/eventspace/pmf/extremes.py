@@ -42,7 +42,8 @@ def _extremes(context: Any, slope: Any, held: Any) -> Any:
             builder, signature.return_type, [code.first_bit(word) for word in words]
         )
 
-    return types.UniTuple(types.int64, 2)(slope, types.uint64), generate
+    two: Any = types.UniTuple(types.int64, 2)  # type: ignore[no-untyped-call]
+    return two(slope, types.uint64), generate
 
 
 def _plain(slope: Any, held: Any) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,11 +55,7 @@ class DrawPmfs:
     @property
     def row_by_row(self) -> Any:
         """The same with the sums."""
-
-        def draw(*arrays: Any) -> None:
-            sum_and_draw_pmfs(*arrays, self.noise_shape, self.noise_rate)
-
-        return draw
+        return partial(sum_and_draw_pmfs, shape=self.noise_shape, rate=self.noise_rate)
 
     @property
     def of_one_row(self) -> Any:
@@ -240,7 +237,7 @@ def _fill(state: np.uint64, counts: Any, draws: Any) -> np.uint64:
     n_events = counts.size
     state = fill_uniform(state, draws)
     for d in range(n_events):
-        power = counts[d] - 1.0
+        power = counts[d] - 1.0 if counts[d] != 1.0 else 1.0  # where it is one, nothing is asked
         draws[BELOW * n_events + d] = exp(log(1.0 - draws[BELOW * n_events + d]) / power)
         draws[ABOVE * n_events + d] = exp(log(1.0 - draws[ABOVE * n_events + d]) / power)
         radius = math.sqrt(-2.0 * log(1.0 - draws[NORMAL * n_events + d]))
