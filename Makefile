@@ -13,13 +13,14 @@ $(VENV)/installed: pyproject.toml
 demo: $(VENV)/installed
 	$(BIN)/eventspace demo
 
-# Kernels are tested once more without the compiler
+# Kernels are tested once more without the compiler, and those for a GPU on a simulator
 PYTEST := $(BIN)/pytest -n logical --maxprocesses 8 --dist worksteal --durations 10
 PLAIN  := tests/kernels tests/test_observations.py tests/test_order.py tests/test_rules.py tests/test_explain.py
 
 test: $(VENV)/installed
 	$(PYTEST)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PLAIN)
+	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) tests/cuda
 
 $(VENV)/hosts: $(VENV)/installed
 	$(BIN)/pip install --quiet --editable ".[hosts]"

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior
+from eventspace._base.errors import MissingError
 from eventspace.baselines import HypercubeModel, ItemKMeans
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
@@ -32,6 +33,8 @@ class Backwards:
 
     def run(self, step: Any, table: Any, factors: Any, *rows: Any, at_a_time: Any = None) -> Any:
         D, total = factors.shape[1], 0.0
+        if hasattr(step, "of_column"):
+            table = table.times(step.of_column)
         factors = factors.numbers if isinstance(factors, Sets) else factors
         n_rows = len(table.left) if isinstance(table, Product) else len(table.ptr) - 1
         for k in reversed(range(n_rows)):
@@ -149,6 +152,17 @@ def test_rows_that_share_a_matrix_are_cut_into_fewer_chunks() -> None:
     assert 64**2 * 8 * max(cut.stop - cut.start for cut in alone) <= 1.1 * cpu.CHUNK_BYTES
     assert 8 < len(shared) < len(alone) / 5
     assert cpu._chunks(table, 64, shared=True) == alone  # a full table multiplies matrices
+
+
+def test_a_device_that_is_missing_is_answered_in_one_line(monkeypatch) -> None:
+    from eventspace.engines.cuda import presence
+
+    monkeypatch.setattr(presence, "available", lambda: "none was found")
+    with pytest.raises(MissingError) as refused:
+        engine("cuda")
+    assert str(refused.value) == (
+        "engine='cuda' needs a CUDA device: none was found. Leave engine at 'auto', or take 'cpu'."
+    )
 
 
 def test_an_unknown_engine_is_refused_with_those_that_there_are() -> None:

@@ -51,6 +51,14 @@ class Entries(NamedTuple):
         of_stored = np.bincount(own, self.missing[self.index], len(stored))
         return np.asarray(stored + self.missing.sum() - of_stored)
 
+    def times(self, of_column: Float64Array) -> Entries:
+        """The entries with their weights times a number for each column."""
+        weight = of_column.astype(np.float32)[self.index]
+        if self.weight.size:
+            weight *= self.weight
+        missing = self.missing * of_column if self.missing.size else self.missing
+        return self._replace(weight=weight, missing=missing)
+
     def taken(self, rows: Int64Array) -> Entries:
         """These rows only."""
         sizes = self.sizes[rows]

@@ -57,6 +57,9 @@ class CPU:
 
         Chunks are of about equal work or, with ``at_a_time``, of equal numbers of rows.
         """
+        of_column = getattr(step, "of_column", None)
+        if of_column is not None and not isinstance(table, Product):
+            table = table.times(of_column)
         if at_a_time is None and _is_row_by_row(step, table, factors.shape[0]):
             cuts, begin = _row_by_row(step, table, factors, rows, self.n_threads)
         else:

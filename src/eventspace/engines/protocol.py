@@ -38,6 +38,7 @@ class Product(NamedTuple):
 
 
 Table = Entries | Product
+ROOM = 7, 16  # real numbers that a kernel of one row may write on: for each event, and besides
 
 
 class Sets(NamedTuple):
@@ -71,6 +72,13 @@ class Step(Protocol):
         A step may have an attribute ``row_by_row`` besides: a kernel that forms the quadratics
         itself, one after the other (``row_sums.sum_row``). It gets ptr, index, value, weight, the
         padded factors or codes, and D, then the rows, and does the same. None: it has none.
+
+        A step may have ``of_one_row``, too: a kernel of a single row, how many of the arrays it
+        only reads, and some numbers. It gets the row's place, its G, h and e, two arrays to write
+        on (a whole number for each event, and ``ROOM`` real ones), the rows, and the numbers.
+        A GPU compiles it for itself.
+
+        If it has ``of_column``, the weights of entries are multiplied by their columns' numbers.
         """
 
 

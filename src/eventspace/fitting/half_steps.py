@@ -175,6 +175,7 @@ class FreeIndicators:
     engine: Engine
     solver: IndicatorSolver
     penalty: float = 0.0  # mu
+    free: ClassVar[bool] = True  # an engine with a stage of its own asks for that
 
     def __call__(
         self, by_item: Table, pmf: Floats, codes: NDArray[Any], seeds: Seeds

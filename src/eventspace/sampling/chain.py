@@ -15,7 +15,7 @@ from eventspace._base.randomness import streams
 from eventspace._base.types import Bits, Floats, Seeds
 from eventspace.data.observations import Observations
 from eventspace.engines.protocol import Engine, Sets
-from eventspace.sampling.draw_indicators import DrawIndicators, times_precision
+from eventspace.sampling.draw_indicators import DrawIndicators
 from eventspace.sampling.draw_pmfs import DrawPmfs
 from eventspace.sampling.priors import Priors
 from eventspace.sampling.priors.noise import SHAPE
@@ -71,9 +71,9 @@ class Chain:
     def draw_indicators(self) -> None:
         """Each item's, given the PMFs and the noise of its raters."""
         log_odds = self.priors.bits.draw(self, self.rng)
-        weighted = times_precision(self.observations.by_item, self.precision)
         rows = (log_odds, self.indicators, self.item_seeds)
-        self.engine.run(DrawIndicators(), weighted, self.pmf.astype(np.float32), *rows)
+        step, by_item = DrawIndicators(self.precision), self.observations.by_item
+        self.engine.run(step, by_item, self.pmf.astype(np.float32), *rows)
 
     def draw_pmfs(self) -> None:
         """Each user's noise and PMF, given the indicators."""

@@ -11,7 +11,6 @@ from eventspace._base.functions import QUICK, exp
 from eventspace._base.jit import njit
 from eventspace._base.randomness import next_random, uniform
 from eventspace._base.types import Floats
-from eventspace.data.entries import Entries
 from eventspace.engines.gram import sum_up
 from eventspace.sampling.draw_variates import shuffle
 
@@ -22,8 +21,10 @@ BLOCK = 4  # bits that are drawn jointly: 2^4 sets are weighed
 class DrawIndicators:
     """A step of an engine: draw some items' bits, given the prior's log-odds."""
 
+    of_column: Floats  # the precision of each user's noise
+
     def __call__(self, S: Any, v: Any, e: Any, log_odds: Any, indicators: Any, seeds: Any) -> None:
-        """Draw the indicators in place; the weights of the entries hold the noise."""
+        """Draw the indicators in place."""
         v += log_odds
         draw_indicators(S, v, indicators, seeds)
 
@@ -32,14 +33,10 @@ class DrawIndicators:
         """The same with the sums."""
         return sum_and_draw_indicators
 
-
-def times_precision(by_item: Entries, precision: Floats) -> Entries:
-    """The entries with weights that hold the precision of their users' noise."""
-    weight = precision.astype(np.float32)[by_item.index]
-    if by_item.weight.size:
-        weight *= by_item.weight
-    missing = by_item.missing * precision if by_item.missing.size else by_item.missing
-    return by_item._replace(weight=weight, missing=missing)
+    @property
+    def of_one_row(self) -> Any:
+        """The same for one row; it reads the first array only, and needs no numbers."""
+        return draw_indicator, 1, ()
 
 
 @njit(cache=True, nogil=True)
@@ -57,12 +54,21 @@ def sum_and_draw_indicators(
     """Draw each row of ``indicators``, from its entries."""
     n_columns = factors.shape[1]
     S, v = np.empty((n_columns, n_columns)), np.empty(n_columns)
-    order, gradient, energy = _room(n_events)
+    order, room = np.empty(n_events, np.int64), np.empty(n_events + (1 << BLOCK))
     for i in range(len(indicators)):
-        sum_up(ptr[i], ptr[i + 1], index, value, weight, factors, S, v)
-        for d in range(n_events):
-            v[d] += log_odds[i, d]
-        seeds[i] = _draw_row(S, v, indicators[i], seeds[i], order, gradient, energy)
+        e = sum_up(ptr[i], ptr[i + 1], index, value, weight, factors, S, v)
+        draw_indicator(i, S, v, e, order, room, log_odds, indicators, seeds)
+
+
+@njit(cache=True, nogil=True)
+def draw_indicator(
+    i: int, S: Any, v: Any, e: float, order: Any, room: Any, log_odds: Any, psi: Any, seeds: Any
+) -> None:
+    """Draw row i of ``psi``, from its quadratic. ``order`` and ``room`` are overwritten."""
+    n_events = psi.shape[1]
+    for d in range(n_events):
+        v[d] += log_odds[i, d]
+    seeds[i] = _draw_row(S, v, psi[i], seeds[i], order, room[:n_events], room[n_events:])
 
 
 @njit(cache=True, nogil=True)

@@ -22,7 +22,7 @@ MOST_PRECISION = 1e12  # a deviation of 1e-6: what is stored of a value is hardl
 TINY = 1e-12  # a mass below this is none
 FLAT = 1e-6  # curvature that changes no law, and lets no sum lose its digits
 ODD = np.uint64(1)  # a stream's state is never zero
-BELOW, ABOVE, NORMAL, TURN, PLACE, HEIGHT, N_DRAWS = range(7)  # rows of what a draw needs of chance
+BELOW, ABOVE, NORMAL, TURN, PLACE, HEIGHT, N_DRAWS = range(7)  # what an event needs of chance
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,11 @@ class DrawPmfs:
         """The same with the sums."""
         return partial(sum_and_draw_pmfs, shape=self.noise_shape, rate=self.noise_rate)
 
+    @property
+    def of_one_row(self) -> Any:
+        """The same for one row; it reads the first two arrays only, and takes these numbers."""
+        return draw_user, 2, (self.noise_shape, self.noise_rate)
+
 
 def one_each(Q: Floats, n_users: int) -> Floats:
     """A matrix for each user, also where all share one, as in a full table."""
@@ -86,20 +91,44 @@ def sum_and_draw_pmfs(
     """
     n_columns, room = -(-n_events // WIDE) * WIDE, room_for(factors, n_events)
     Q, r = np.empty((n_columns, n_columns)), np.empty(n_columns)
-    order, gradient, draws = _room(n_events)
+    order, real = np.empty(n_events, np.int64), np.empty((1 + N_DRAWS) * n_events)
     for u in range(len(pmf)):
-        energy = sum_row(ptr[u], ptr[u + 1], index, value, weight, factors, room, Q, r)
-        theta, state = pmf[u], seeds[u]
-        half_gradient(Q, r, theta, gradient)
-        before = energy + cost_of(gradient, r, theta)
-        state, tau[u] = _draw_precision(state, before, n_ratings[u], shape, rate)
-        seeds[u] = _draw_row(Q, tau[u], counts[u], theta, state, order, gradient, draws)
-        error[u] = max(energy + cost_of(gradient, r, theta), 0.0)
+        e = sum_row(ptr[u], ptr[u + 1], index, value, weight, factors, room, Q, r)
+        rows = n_ratings, counts, pmf, tau, error, seeds
+        draw_user(u, Q, r, e, order, real, *rows, shape, rate)
+
+
+@njit(cache=True, nogil=True)
+def draw_user(
+    u: int,
+    Q: Any,
+    r: Any,
+    e: float,
+    order: Any,
+    room: Any,
+    n_ratings: Any,
+    counts: Any,
+    pmf: Any,
+    tau: Any,
+    error: Any,
+    seeds: Any,
+    shape: float,
+    rate: float,
+) -> None:
+    """Draw user u's precision and PMF, from the quadratic; ``order`` and ``room`` are scratch."""
+    theta, n_events = pmf[u], pmf.shape[1]
+    gradient, draws = room[:n_events], room[n_events : (1 + N_DRAWS) * n_events]
+    half_gradient(Q, r, theta, gradient)
+    before = e + cost_of(gradient, r, theta)
+    state, precision = _draw_precision(seeds[u], before, n_ratings[u], shape, rate)
+    tau[u] = precision
+    seeds[u] = _draw_row(Q, precision, counts[u], theta, state, order, gradient, draws)
+    error[u] = max(e + cost_of(gradient, r, theta), 0.0)
 
 
 @njit(cache=True, nogil=True)
 def _room(n_events: int) -> tuple[Any, Any, Any]:
-    return np.empty(n_events, np.int64), np.empty(n_events), np.empty((N_DRAWS, n_events))
+    return np.empty(n_events, np.int64), np.empty(n_events), np.empty(N_DRAWS * n_events)
 
 
 @njit(cache=True, nogil=True)
@@ -165,12 +194,12 @@ def _draw_row(
         if a == b or theta[a] + theta[b] <= TINY:
             continue
         low, high = -theta[a], theta[b]
-        bound = max(theta[a], TINY) * draws[BELOW, a]
+        bound = max(theta[a], TINY) * draws[BELOW * n_events + a]
         if counts[a] > 1.0:
             low = max(low, bound - theta[a])
         elif counts[a] < 1.0:
             high = min(high, bound - theta[a])
-        bound = max(theta[b], TINY) * draws[ABOVE, b]
+        bound = max(theta[b], TINY) * draws[ABOVE * n_events + b]
         if counts[b] > 1.0:
             high = min(high, theta[b] - bound)
         elif counts[b] < 1.0:
@@ -186,9 +215,9 @@ def _draw_row(
             hashed(state, k) | ODD,
             (low - middle) * root,
             (high - middle) * root,
-            draws[NORMAL, k],
-            draws[PLACE, k],
-            draws[HEIGHT, k],
+            draws[NORMAL * n_events + k],
+            draws[PLACE * n_events + k],
+            draws[HEIGHT * n_events + k],
         )
         shift = min(max(middle + scale * x, low), high)
         theta[a] += shift
@@ -206,12 +235,12 @@ def _fill(state: np.uint64, counts: Any, draws: Any) -> np.uint64:
     each of the two moves of an event. The others are the first proposal of each move.
     """
     n_events = counts.size
-    state = fill_uniform(state, draws.ravel())
+    state = fill_uniform(state, draws)
     for d in range(n_events):
         power = counts[d] - 1.0 if counts[d] != 1.0 else 1.0  # where it is one, nothing is asked
-        draws[BELOW, d] = exp(log(1.0 - draws[BELOW, d]) / power)
-        draws[ABOVE, d] = exp(log(1.0 - draws[ABOVE, d]) / power)
-        radius = math.sqrt(-2.0 * log(1.0 - draws[NORMAL, d]))
-        draws[NORMAL, d] = radius * wave(draws[TURN, d])
-        draws[HEIGHT, d] = -log(1.0 - draws[HEIGHT, d])
+        draws[BELOW * n_events + d] = exp(log(1.0 - draws[BELOW * n_events + d]) / power)
+        draws[ABOVE * n_events + d] = exp(log(1.0 - draws[ABOVE * n_events + d]) / power)
+        radius = math.sqrt(-2.0 * log(1.0 - draws[NORMAL * n_events + d]))
+        draws[NORMAL * n_events + d] = radius * wave(draws[TURN * n_events + d])
+        draws[HEIGHT * n_events + d] = -log(1.0 - draws[HEIGHT * n_events + d])
     return state

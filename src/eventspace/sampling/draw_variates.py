@@ -49,14 +49,14 @@ def draw_truncated(state: np.uint64, low: float, high: float) -> tuple[np.uint64
     """
     if not low < high:
         return state, low
+    sign = 1.0
     if high < 0.0:
-        state, x = draw_truncated(state, -high, -low)
-        return state, -x
+        sign, low, high = -1.0, -high, -low
     if low <= 0.0 and high - low > WIDE:
         while True:
             state, x = draw_normal(state)
             if low <= x <= high:
-                return state, x
+                return state, sign * x
     rate = 0.5 * (low + math.sqrt(low * low + 4.0))  # of the best exponential proposal
     if low <= 0.0 or rate * (high - low) < 1.0:
         nearest = max(low, 0.0)
@@ -65,13 +65,13 @@ def draw_truncated(state: np.uint64, low: float, high: float) -> tuple[np.uint64
             x = low + (high - low) * uniform(state)
             state = next_random(state)
             if math.log(1.0 - uniform(state)) <= 0.5 * (nearest - x) * (nearest + x):
-                return state, x
+                return state, sign * x
     while True:
         state = next_random(state)
         x = low - math.log(1.0 - uniform(state)) / rate
         state = next_random(state)
         if x <= high and math.log(1.0 - uniform(state)) <= -0.5 * (x - rate) * (x - rate):
-            return state, x
+            return state, sign * x
 
 
 @njit(cache=True, nogil=True)

@@ -24,7 +24,7 @@ from eventspace.data.entries import Entries
 from eventspace.data.updates import Update
 from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import Chain, spread
-from eventspace.sampling.draw_indicators import draw_indicators, times_precision
+from eventspace.sampling.draw_indicators import draw_indicators
 from eventspace.sampling.draw_pmfs import draw_pmfs, draw_precisions, one_each
 from eventspace.sampling.joint_law import Joint
 from eventspace.sampling.priors import Laws, Priors
@@ -156,7 +156,7 @@ class Updating:
         bits = np.repeat(likelier[:, None], n_samples, axis=1)
         seeds = streams(chain.rng, bits.shape[0] * n_samples).reshape(-1, n_samples)
         step = DrawItems(chain.priors.bits.inclinations.variance, chain.rng)
-        weighted = times_precision(by_item, chain.precision)
+        weighted = by_item.times(chain.precision)
         chain.engine.run(step, weighted, chain.pmf, log_odds, bits, seeds)
         chain.indicators[items] = bits.mean(axis=1)
         return np.asarray(bits > 0.5)

@@ -1,0 +1,81 @@
+"""A GPU, by numba-cuda: data stay on it, and sums and solves are one.
+
+A descent takes place there if its indicators are free, its PMFs are solved by pairwise steps, it
+has at most 32 events, and what is missing says nothing. All else runs on the CPU's engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from eventspace._base.types import Floats
+from eventspace.data.entries import Entries
+from eventspace.engines.cpu import CPU
+from eventspace.engines.cuda.presence import available, check_available
+from eventspace.engines.protocol import Factors, Observed, Stage, Step, Table
+from eventspace.pmf import Pairwise
+
+__all__ = ["CUDA", "available"]
+
+
+@dataclass(frozen=True)
+class CUDA:
+    """The engine of the first CUDA device, with ``n_threads`` threads for what it leaves open."""
+
+    n_threads: int = 1
+
+    def __post_init__(self) -> None:
+        check_available()
+
+    def with_threads(self, n_threads: int) -> CUDA:
+        """The same with another number of threads."""
+        return CUDA(n_threads)
+
+    def run(
+        self,
+        step: Step,
+        table: Table,
+        factors: Factors,
+        *rows: NDArray[Any],
+        at_a_time: int | None = None,
+    ) -> Any:
+        """Do the step for every row of a table; gives the sum of what the step returns.
+
+        A step with a kernel of one row runs on the device, with sums from fixed-point factors: it
+        is for draws, which rounding changes little. Others run on the cores.
+        """
+        if isinstance(table, Entries) and not table.missing.size and hasattr(step, "of_one_row"):
+            from eventspace.engines.cuda.rows import MOST_EVENTS, run_rows
+
+            if 0 < factors.shape[1] <= MOST_EVENTS and len(table.ptr) > 1:
+                return run_rows(step, table, factors, rows)
+        return CPU(self.n_threads).run(step, table, factors, *rows, at_a_time=at_a_time)
+
+    def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:
+        """The stage of a descent with these half-steps from these PMFs; None: in this process."""
+        from eventspace.engines.cuda.device import cuda
+        from eventspace.engines.cuda.stage import MOST_EVENTS, DeviceStage
+        from eventspace.engines.cuda.tables import table_of
+
+        indicators, pmfs = steps
+        by_user, by_item = observed.by_user, observed.by_item
+        if not (isinstance(by_user, Entries) and isinstance(by_item, Entries)):
+            return None
+        free = getattr(indicators, "free", False) and isinstance(pmfs.solver, Pairwise)
+        if not free or by_user.missing.size or not 0 < pmf.size <= len(pmf) * MOST_EVENTS:
+            return None
+        stream = cuda.stream()
+        return DeviceStage(
+            table_of(by_user, stream),
+            table_of(by_item, stream),
+            indicators.solver,
+            indicators.penalty,
+            pmfs.solver,
+            pmfs.penalty,
+            pmf,
+            self.n_threads,
+            stream,
+        )
