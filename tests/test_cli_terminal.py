@@ -181,6 +181,5 @@ def test_from_a_table_to_a_report_in_three_commands(tmp_path) -> None:
     deadline = time.monotonic() + 30
     while not opened.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    # xdg-open makes a path of the address
     assert opened.read_text().strip().removeprefix("file://") == str(page)
     assert '"Heat"' in page.read_text(encoding="utf-8")

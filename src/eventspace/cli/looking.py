@@ -150,7 +150,9 @@ def report(
     known.model.report(path, held_out, **given)
     say(f"written: {path}")
     if show:
-        typer.launch(path.resolve().as_uri())
+        import webbrowser
+
+        webbrowser.open(path.resolve().as_uri())
 
 
 def _check_page(path: Path, model: Path, show: bool) -> None:
