@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from eventspace.pmf.population import population_centre
 from eventspace._base.checks import check_number, check_whole
 from eventspace._base.codes import WORD, numbers
 from eventspace._base.randomness import seed_of
@@ -21,7 +22,6 @@ from eventspace.fitted.prediction import Factors
 from eventspace.fitting.descent import Descent, best_descent
 from eventspace.fitting.half_steps import HalfSteps, PmfStep, new_pmfs
 from eventspace.fitting.settings import checked_engine
-from eventspace.fitting.stages import population_centre
 
 
 @dataclass(eq=False, repr=False)

@@ -13,7 +13,8 @@ else, so rows can be processed in any order, anywhere, and again.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,13 @@ class Product(NamedTuple):
         return np.ones(len(self.left), dtype=np.bool_)
 
 
-Table = Entries | Product
+class Sums(NamedTuple):
+    """A table of which only the quadratics are there: their sums were formed elsewhere."""
+
+    packed: Floats  # a row for each of the table's, as ``gram.packed_equations`` fills them
+
+
+Table = Entries | Product | Sums
 
 
 class Step(Protocol):
@@ -97,6 +104,15 @@ class Stage(Protocol):
         """The PMFs, users x events, and the duality gap of each user's last solve."""
 
 
+class Job(Protocol):
+    """A long task that keeps to itself, and that can be sent elsewhere."""
+
+    found: Any  # what it has found so far
+
+    def steps(self) -> Iterator[int]:
+        """Go on to the end, and tell after each step how many are done."""
+
+
 class Engine(Protocol):
     """A machine."""
 
@@ -104,8 +120,8 @@ class Engine(Protocol):
     def n_threads(self) -> int:
         """Threads of this process that it uses, and that others may use meanwhile."""
 
-    def with_threads(self, n_threads: int) -> Self:
-        """The same machine, with another number of threads: one for each of several tasks."""
+    def with_threads(self, n_threads: int) -> Engine:
+        """The cores of this machine with so many threads: one for each of several tasks."""
 
     def run(
         self,
@@ -124,3 +140,12 @@ class Engine(Protocol):
 
     def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:
         """The stage of a descent with these half-steps from these PMFs; None: in this process."""
+
+    def together(self, title: str, jobs: Sequence[Job], length: int, show: bool | None) -> None:
+        """Run jobs of so many steps to their ends, several at a time; ``found`` holds the results.
+
+        Ctrl-C, or an error in one, stops them all. Then ``found`` is what there was of each.
+        """
+
+    def close(self) -> None:
+        """Let go of all that it holds: nothing more is learnt on it."""

@@ -136,6 +136,7 @@ class FreeIndicators:
     engine: Engine
     solver: IndicatorSolver
     penalty: float = 0.0  # mu
+    of_each_item: ClassVar[bool] = True  # an item's own sums are all that its solve needs
 
     def __call__(
         self, by_item: Table, pmf: Floats, codes: NDArray[Any], seeds: Seeds

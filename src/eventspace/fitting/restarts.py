@@ -20,9 +20,9 @@ from eventspace.fitting.descent import Descent, descend, random_start
 from eventspace.fitting.folds import Fold
 from eventspace.fitting.half_steps import HalfSteps
 from eventspace.fitting.settings import check_machine
-from eventspace.fitting.stages import population_centre
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
+from eventspace.pmf.population import population_centre
 
 TOL = 1e-4  # of the cost: a descent that gains less is at its end
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3)  # of PMFs, from strong to weak

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from eventspace._base.types import Bits, Floats, Seeds
 from eventspace.engines.protocol import Indicators, Observed, Stage
 from eventspace.fitting.half_steps import HalfSteps
+from eventspace.pmf.population import population_centre, population_spread
 
 
 def stage_for(steps: HalfSteps, observed: Observed, pmf: Floats) -> Stage:
@@ -48,15 +49,9 @@ class HostStage:
 
     def spread(self, centre: Floats) -> float:
         """The sum of ``|theta_u - centre|^2`` over the users with ratings."""
-        return float(np.square(self.pmf[self.rated] - centre).sum())
+        return population_spread(self.pmf, self.rated, centre)
 
     def pmfs(self) -> tuple[Floats, Floats]:
         """The PMFs, users x events, and the duality gap of each user's last solve."""
         return self.pmf, self.gap
 
-
-def population_centre(pmf: Floats, rated: Bits, prior: str) -> Floats:
-    """The mean of the PMFs of users with ratings, or zero."""
-    if prior == "mean" and rated.any():
-        return np.asarray(pmf[rated].mean(axis=0))
-    return np.zeros(pmf.shape[1])
