@@ -19,9 +19,9 @@ import numpy.typing as npt
 from eventspace.data.entries import Entries, Int64Array, transpose
 
 FEW_RATINGS, SOME_BLOCKS = 250_000, 8  # a table of up to 8 such blocks has no larger ones
-RATINGS = 4_000_000  # in a block of a larger table,
-PER_ITEM = 32  # or more, so that the sums of an item are worth their way to the others,
-MOST_RATINGS = 16_000_000  # but no more than a small worker can put in order
+RATINGS = 4_000_000  # in a block of a larger table, at least,
+PER_ITEM = 100  # or for each item, so that its sums are worth their way to those of other blocks
+MOST_RATINGS = 16_000_000  # in any block: a worker with 2 GB can put them in order
 
 
 class Blocks(NamedTuple):
@@ -70,12 +70,14 @@ class Blocks(NamedTuple):
 def cut(n_ratings: Int64Array, n_items: int) -> list[int]:
     """Where to cut users with so many ratings each, into blocks of about equal numbers of ratings.
 
-    It depends on the table only: so do all sums over blocks, to the last bit.
+    It depends on the table only: so do all sums over blocks, to the last bit. Their number is a
+    power of two, so that halves of them are equal.
     """
     ptr = np.concatenate([[0], np.cumsum(n_ratings)])
     total = int(ptr[-1])
     n = max(min(total // FEW_RATINGS, SOME_BLOCKS), total // RATINGS)
-    n = max(min(n, total // (PER_ITEM * max(n_items, 1))), total // MOST_RATINGS, 1)
+    n = min(n, total // (PER_ITEM * max(n_items, 1)))
+    n = max(1 << n.bit_length() >> 1, 1 << (total // MOST_RATINGS).bit_length())
     inner = np.searchsorted(ptr, np.linspace(0, total, n + 1)[1:-1])
     cuts: list[int] = np.unique([0, *inner.tolist(), len(n_ratings)]).tolist()
     return cuts

@@ -20,8 +20,10 @@ from eventspace._base.errors import UserError
 
 PATIENCE = 30.0  # seconds without any worker after which there is no cluster
 GLANCE = 1.0  # seconds between two looks at the cluster while nothing is heard
+LATELY = 5.0  # seconds for which a list of workers is used: it only says who is asked first
 TRIES = 10  # times that one task may be lost with its workers
-FAN_IN = 4  # results that one task adds up: few transfers, and few levels, each of some milliseconds
+FAN_IN = 4  # results that one task adds up, a power of two: few transfers, and few levels
+UNEVEN = 4  # tasks for each that can run at once
 SUSPICIONS = 100  # workers that a task may see die, of our own: Dask's three are soon used up
 
 Task = Callable[..., Any]
@@ -40,19 +42,21 @@ class Crew:
 
     def __init__(self, client: Client, folder: str, own: LocalCluster | None = None) -> None:
         self.client, self.folder, self.own = client, folder, own
+        self.slots: list[str] = []
+        self.looked = -LATELY
         self.asking = ThreadPoolExecutor(4)  # what may never be answered is asked there
 
     @classmethod
     def found(cls, n_workers: int, folder: str) -> Crew:
         """Those of the current client; without one, so many processes of this machine."""
-        try:
+        with suppress(ValueError):  # there is none
             return cls(default_client(), folder)
-        except ValueError:
-            with dask.config.set({"distributed.scheduler.allowed-failures": SUSPICIONS}):
-                cluster = LocalCluster(
-                    n_workers=n_workers, threads_per_worker=1, dashboard_address=None
-                )
-            return cls(Client(cluster, set_as_default=False), folder, cluster)
+        with dask.config.set({"distributed.scheduler.allowed-failures": SUSPICIONS}):
+            cluster = LocalCluster(
+                n_workers=n_workers, threads_per_worker=1, dashboard_address=None
+            )
+        client = Client(cluster, set_as_default=False, direct_to_workers=True)
+        return cls(client, folder, cluster)
 
     def close(self) -> None:
         """Leave them alone; those of our own end."""
@@ -63,62 +67,70 @@ class Crew:
 
     def as_completed(self, task: Task, arguments: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """The number of a task and its result, as they come; each has a tuple of arguments."""
-        begin = [partial(self._begin, [task], [given]) for given in arguments]
-        yield from self._results(begin)
+        for k, (value,) in self._results([partial(self._begin, task, [a]) for a in arguments]):
+            yield k, value
 
     def results(self, task: Task, arguments: Sequence[Any]) -> list[Any]:
         """The results of all, in order."""
         found = dict(self.as_completed(task, arguments))
         return [found[k] for k in range(len(arguments))]
 
-    def sum(self, task: Task, arguments: Sequence[Any], add: Task) -> Any:
-        """The results of all, added up by a tree of tasks: ``add`` takes some neighbours, in order.
+    def sum(self, task: Task, n: int, *given: Any) -> Any:
+        """The sum of n blocks, by a binary tree that depends on their number only.
 
-        The tree depends on their number only.
+        ``task(*given, first, last)`` gives that of some neighbours, by the same tree. How many a
+        task has depends on the workers: the result does not.
         """
-        begin = partial(self._begin, [task], arguments, add)
-        return next(iter(self._results([begin])))[1]
+        spans = spans_of(n, len(self._slots()))
+        begin = partial(self._begin, task, [(*given, *span) for span in spans])
+        return tree_sum(next(self._results([begin]))[1])
 
-    def _begin(self, task: list[Task], arguments: Sequence[Any], add: Task | None = None) -> Future:
-        """Hand over a tree, or one task, in one message: a second one would wait."""
+    def _begin(self, task: Task, arguments: Sequence[Any]) -> list[Future]:
+        """Hand over tasks, and those that add up their results, in one message.
+
+        A second message would wait for some milliseconds. So would a last task that adds up what
+        is left: that is for the caller.
+        """
         places, name = self._places(len(arguments)), uuid4().hex
         level = []
         for k, given in enumerate(arguments):
             with dask.annotate(**places[k]):
                 call = delayed(_done, pure=False)
-                level.append(call(self.folder, task[0], given, dask_key_name=f"{name}-{k}"))
-        while len(level) > 1:
+                level.append(call(self.folder, task, given, dask_key_name=f"{name}-{k}"))
+        while len(level) > FAN_IN:
             depth = f"{name}-{len(level)}"
             level = [
-                delayed(add, pure=False)(*level[k : k + FAN_IN], dask_key_name=f"{depth}-{k}")
+                delayed(_added, pure=False)(*level[k : k + FAN_IN], dask_key_name=f"{depth}-{k}")
                 for k in range(0, len(level), FAN_IN)
             ]
-        future: Future = self.client.compute(level[0], optimize_graph=False)
-        return future
+        futures: list[Future] = self.client.compute(level, optimize_graph=False)
+        return futures
 
     def _places(self, n: int) -> list[dict[str, Any]]:
         """Of n tasks, which worker is to have each if it can: neighbours the same, as last time.
 
         So a worker finds its blocks in its machine's memory, and adds up its own results.
         """
-        workers = self._workers()
-        slots = [address for address in sorted(workers) for _ in range(workers[address])]
+        slots = self._slots()
         if n == 1 or not slots:
             return [{}] * n
         return [
             {"workers": [slots[k * len(slots) // n]], "allow_other_workers": True} for k in range(n)
         ]
 
-    def _results(self, begin: Sequence[Callable[[], Future]]) -> Iterator[tuple[int, Any]]:
+    def _results(
+        self, begin: Sequence[Callable[[], list[Future]]]
+    ) -> Iterator[tuple[int, list[Any]]]:
         """The results as they come. What is lost is begun again."""
         heard: Queue[int] = Queue()
-        running: dict[int, Future] = {}
+        running: dict[int, list[Future]] = {}
         asked: dict[int, Any] = {}
         tries = [0] * len(begin)
 
         def start(k: int) -> None:
             running[k] = begin[k]()
-            running[k].add_done_callback(lambda _: heard.put(k))
+            for future in running[k]:
+                future.add_done_callback(lambda _: heard.put(k))
 
         seen = time.monotonic()
         try:
@@ -128,11 +140,11 @@ class Crew:
                 with suppress(Empty):
                     heard.get(timeout=GLANCE)
                     seen = time.monotonic()
-                for k, future in list(running.items()):
-                    if not future.done():
+                for k, futures in list(running.items()):
+                    if not all(future.done() for future in futures):
                         continue
                     if k not in asked:
-                        asked[k] = self.asking.submit(_outcome, future)
+                        asked[k] = self.asking.submit(self._outcome, futures)
                         asked[k].add_done_callback(lambda _: heard.put(-1))
                     if not asked[k].done():
                         continue
@@ -151,7 +163,7 @@ class Crew:
         finally:
             if running:
                 with suppress(Exception):
-                    self.client.cancel(list(running.values()), force=True)
+                    self.client.cancel(sum(running.values(), []), force=True)
 
     def _still_there(self, seen: float) -> float:
         """When there last was a worker, which is not too long ago."""
@@ -167,6 +179,13 @@ class Crew:
             )
         return seen
 
+    def _slots(self) -> list[str]:
+        """The address of a worker for each of its threads, as it was lately."""
+        if time.monotonic() - self.looked > LATELY:
+            found, self.looked = self._workers(), time.monotonic()
+            self.slots = [address for address in sorted(found) for _ in range(found[address])]
+        return self.slots
+
     def _workers(self) -> dict[str, int]:
         """How many threads each worker has; none if nobody answers."""
         with suppress(Exception):
@@ -174,19 +193,47 @@ class Crew:
             return found
         return {}
 
+    def _outcome(self, futures: list[Future]) -> tuple[bool, list[Any]]:
+        """Whether results were lost with a worker, and they; an error of a task's own is raised."""
+        try:
+            return False, self.client.gather(futures)
+        except KilledWorker:
+            return True, []
+        except UnseenFolder as error:
+            raise UserError(str(error)) from None
+        except BaseException:
+            if any(future.status == "error" for future in futures):
+                raise
+            return True, []
 
-def _outcome(future: Future) -> tuple[bool, Any]:
-    """Whether the result was lost with a worker, and it; an error of the task's own is raised."""
-    try:
-        return False, future.result()
-    except KilledWorker:
-        return True, None
-    except UnseenFolder as error:
-        raise UserError(str(error)) from None
-    except BaseException:
-        if future.status == "error":
-            raise
-        return True, None
+
+def spans_of(n: int, n_slots: int) -> list[tuple[int, int]]:
+    """The blocks from first to last of each task: a power of two, so that they are a branch.
+
+    There are as many tasks as can run at once if these are a power of two, too. Otherwise some
+    would have twice as much to do, so there are more and smaller ones.
+    """
+    most = n_slots if n_slots & (n_slots - 1) == 0 else UNEVEN * n_slots
+    width = 1
+    while -(-n // width) > max(most, 1):
+        width *= 2
+    return [(first, min(first + width, n)) for first in range(0, n, width)]
+
+
+def tree_sum(parts: Sequence[Any]) -> Any:
+    """The sum by a binary tree, whose left branches are powers of two; the parts stay as they are.
+
+    So the sum of sums of branches has the same bits.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    half = 1 << (len(parts) - 1).bit_length() - 1
+    return tree_sum(parts[:half]) + tree_sum(parts[half:])
+
+
+def _added(*parts: Any) -> Any:
+    """On a worker: the sum of some branches."""
+    return tree_sum(parts)
 
 
 def _done(folder: str, task: Task, given: tuple[Any, ...]) -> Any:

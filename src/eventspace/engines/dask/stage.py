@@ -15,7 +15,6 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import reduce
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -49,18 +48,23 @@ class Passes(NamedTuple):
         """The codes and the centre that pass n is given."""
         return f"{self.prefix}-{n}-codes.npy", f"{self.prefix}-{n}-centre.npy"
 
-    def begun(self, k: int) -> Floats:
-        """On a worker: the sums of a block, given the PMFs before the first pass."""
-        _, by_item = self.blocks.read(k)
-        return _sums(by_item, _pmf(self.users(0, k)))
+    def solved(self, n: int, first: int, last: int) -> Floats:
+        """On a worker: pass n over some blocks; gives their sums, added up as by a tree.
 
-    def solved(self, n: int, k: int) -> Floats:
-        """On a worker: pass n over a block; gives its sums."""
-        by_user, by_item = self.blocks.read(k)
-        codes, centre = (map_array(path) for path in self.given(n))
-        found = self.update_pmfs(by_user, _pmf(self.users(n - 1, k)), codes, centre)
-        save_array(self.users(n, k), np.column_stack(found))
-        return _sums(by_item, found.pmf)
+        Pass 0 only sums.
+        """
+        if last - first > 1:
+            middle = first + (1 << (last - first - 1).bit_length() - 1)
+            sums = self.solved(n, first, middle)
+            sums += self.solved(n, middle, last)
+            return sums
+        by_user, by_item = self.blocks.read(first)
+        pmf = _pmf(self.users(max(n - 1, 0), first))
+        if n > 0:
+            found = self.update_pmfs(by_user, pmf, *(map_array(path) for path in self.given(n)))
+            save_array(self.users(n, first), np.column_stack(found))
+            pmf = found.pmf
+        return _sums(by_item, pmf)
 
     def remove(self, n: int) -> None:
         """Let the files of a pass go."""
@@ -79,11 +83,6 @@ def _sums(by_item: Entries, pmf: Floats) -> Floats:
     return sums
 
 
-def added(*sums: Floats) -> Floats:
-    """The sums over several blocks, from the first to the last; none of them is changed."""
-    return reduce(np.add, sums)
-
-
 class BlockStage:
     """The stage of a descent on the blocks of a table; the PMFs of all users are held here, too."""
 
@@ -97,7 +96,7 @@ class BlockStage:
         nothing = np.full((len(pmf), 2), np.inf)
         for k, users in enumerate(blocks.slices()):
             save_array(self.passes.users(0, k), np.column_stack([pmf[users], nothing[users]]))
-        self.sums = crew.sum(self.passes.begun, [(k,) for k in range(len(blocks))], added)
+        self.sums = crew.sum(self.passes.solved, len(blocks), 0)
 
     def update_indicators(self, codes: NDArray[Any], seeds: Seeds) -> Indicators:
         """Improve every item's code, given its sums."""
@@ -110,7 +109,7 @@ class BlockStage:
         n, n_blocks = self.n + 1, len(self.passes.blocks)
         for path, array in zip(self.passes.given(n), (codes, centre), strict=True):
             save_array(path, array)
-        sums = self.crew.sum(self.passes.solved, [(n, k) for k in range(n_blocks)], added)
+        sums = self.crew.sum(self.passes.solved, n_blocks, n)
         users = np.concatenate([map_array(self.passes.users(n, k)) for k in range(n_blocks)])
         self.pmf = np.ascontiguousarray(users[:, :-2])
         error, self.gap = np.ascontiguousarray(users[:, -2:].T)
