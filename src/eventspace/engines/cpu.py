@@ -9,7 +9,7 @@ result does not depend on the number of threads.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -86,9 +86,22 @@ class CPU:
     def stage(self, steps: Any, observed: Observed, pmf: Floats) -> None:
         """None: a descent takes place in this process."""
 
-    def together(self, title: str, jobs: Sequence[Job], length: int, show: bool | None) -> None:
-        """Run jobs to their ends in threads, and give each what the others leave it."""
-        run_together(title, [job.steps() for job in jobs], length, self.n_threads, show)
+    def together(
+        self,
+        title: str,
+        jobs: Sequence[Job],
+        length: int,
+        show: bool | None,
+        take: Callable[[int, Any], None] = lambda k, found: None,
+    ) -> None:
+        """Run jobs to their ends, each in a thread."""
+
+        def steps(k: int) -> Iterator[int]:
+            yield from jobs[k].steps()
+            take(k, jobs[k].found)
+
+        tasks = [steps(k) for k in range(len(jobs))]
+        run_together(title, tasks, length, self.n_threads, show)
 
     def close(self) -> None:
         """Nothing: threads end with the engine."""

@@ -13,7 +13,7 @@ else, so rows can be processed in any order, anywhere, and again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -141,10 +141,18 @@ class Engine(Protocol):
     def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:
         """The stage of a descent with these half-steps from these PMFs; None: in this process."""
 
-    def together(self, title: str, jobs: Sequence[Job], length: int, show: bool | None) -> None:
-        """Run jobs of so many steps to their ends, several at a time; ``found`` holds the results.
+    def together(
+        self,
+        title: str,
+        jobs: Sequence[Job],
+        length: int,
+        show: bool | None,
+        take: Callable[[int, Any], None] = lambda k, found: None,
+    ) -> None:
+        """Run jobs of so many steps to their ends, several at a time, under one progress bar.
 
-        Ctrl-C, or an error in one, stops them all. Then ``found`` is what there was of each.
+        ``take`` is told the number of each job that has ended, and what it has found. Ctrl-C, or an
+        error in one, stops them all: what there is of each is then in its ``found``.
         """
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from eventspace.fitted.fit import DescentFit
 from eventspace.fitting.constraints import read_given
 from eventspace.fitting.descent import Descent
 from eventspace.fitting.learning import learn
-from eventspace.fitting.settings import DescentSettings, check_settings
+from eventspace.fitting.settings import DescentSettings, check_settings, engine_to_learn
 
 
 class KolmogorovDescent(DescentSettings, Estimator):
@@ -125,7 +125,8 @@ class KolmogorovDescent(DescentSettings, Estimator):
         observations = to_tell_apart(X)
         given = read_given(observations, pmf, indicators, self.n_events)
         settings = self._settings()
-        descent = learn(observations, settings, given, self._last(observations))
+        with engine_to_learn(self, observations.n_observed) as machine:
+            descent = learn(observations, settings, machine, given, self._last(observations))
         self.fitted_ = FittedModel(DescentFit.of(observations, descent, given.side), settings)
         return self
 

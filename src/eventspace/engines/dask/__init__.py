@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -75,13 +75,21 @@ class Dask:
         blocks = getattr(observed, "blocks", None) or self._blocks(observed)
         return None if blocks is None else BlockStage(self.crew, blocks, steps, pmf, self._here)
 
-    def together(self, title: str, jobs: Sequence[Job], length: int, show: bool | None) -> None:
+    def together(
+        self,
+        title: str,
+        jobs: Sequence[Job],
+        length: int,
+        show: bool | None,
+        take: Callable[[int, Any], None] = lambda k, found: None,
+    ) -> None:
         """Run jobs to their ends, one task each; arrays that they share are sent once."""
         parcels = Parcels(self.folder)
         packed = [(parcels.packed(job),) for job in jobs]
         with bar(title, length * len(jobs), show) as update:
             for done, (k, found) in enumerate(self.crew.as_completed(finished, packed)):
                 jobs[k].found = found
+                take(k, found)
                 update(length * (done + 1), "")
 
     def close(self) -> None:
