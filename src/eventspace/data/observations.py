@@ -372,12 +372,16 @@ def to_tell_apart(X: Any) -> Observations:
     observations = to_learn_from(X)
     value = observations.by_user.value
     if not observations.missing and len(value) > 1 and value.min() == value.max():
-        raise UserError(
-            f"All {len(value):,} values are {observations.from_unit(value[0]):g}: there is nothing "
-            "to tell apart.",
-            remedy="If they say yes, and a pair that is not in the table is a no, as in visits, "
-            'clicks and baskets: Observations.of(data, missing="no").',
-            shell="If they say yes, and a pair that is not in the table is a no, as in visits, "
-            "clicks and baskets: --missing no.",
-        )
+        raise all_the_same(len(value), float(observations.from_unit(value[0])))
     return observations
+
+
+def all_the_same(n: int, value: float) -> UserError:
+    """The error for a table with one value only."""
+    return UserError(
+        f"All {n:,} values are {value:g}: there is nothing to tell apart.",
+        remedy="If they say yes, and a pair that is not in the table is a no, as in visits, "
+        'clicks and baskets: Observations.of(data, missing="no").',
+        shell="If they say yes, and a pair that is not in the table is a no, as in visits, "
+        "clicks and baskets: --missing no.",
+    )

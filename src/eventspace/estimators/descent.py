@@ -8,14 +8,16 @@ import numpy as np
 
 from eventspace._base.errors import UserError
 from eventspace.data.factors import checked_parts
-from eventspace.data.observations import Observations, to_learn_from, to_tell_apart
+from eventspace.data.observations import Observations, to_learn_from
+from eventspace.data.shards import Shards
 from eventspace.estimators.base import Estimator, answered
 from eventspace.fitted import FittedModel
 from eventspace.fitted.fit import DescentFit
 from eventspace.fitting.constraints import read_given
 from eventspace.fitting.descent import Descent
 from eventspace.fitting.learning import learn
-from eventspace.fitting.settings import DescentSettings, check_settings, engine_to_learn
+from eventspace.fitting.settings import DescentSettings, check_settings
+from eventspace.fitting.sources import gathered, learning_from
 
 
 class KolmogorovDescent(DescentSettings, Estimator):
@@ -122,15 +124,15 @@ class KolmogorovDescent(DescentSettings, Estimator):
             array are in the order of first appearance in ``X``.
         """
         check_settings(self)
-        observations = to_tell_apart(X)
-        given = read_given(observations, pmf, indicators, self.n_events)
         settings = self._settings()
-        with engine_to_learn(self, observations.n_observed) as machine:
-            descent = learn(observations, settings, machine, given, self._last(observations))
+        with learning_from(X, settings) as (table, machine):
+            given = read_given(table, pmf, indicators, self.n_events)
+            descent = learn(table, settings, machine, given, self._last(table))
+            observations = gathered(table)
         self.fitted_ = FittedModel(DescentFit.of(observations, descent, given.side), settings)
         return self
 
-    def _last(self, observations: Observations) -> Descent | None:
+    def _last(self, observations: Observations | Shards) -> Descent | None:
         """Where the last fit ended, if the next is to go on from there and can."""
         if not self.warm_start or not hasattr(self, "fitted_"):
             return None

@@ -10,6 +10,7 @@ import numpy as np
 from eventspace._base.progress import bar
 from eventspace._base.randomness import seed_of
 from eventspace.data.observations import Observations
+from eventspace.data.shards import Shards
 from eventspace.engines.protocol import Engine
 from eventspace.fitting.constraints import Given, given_start
 from eventspace.fitting.descent import INTERRUPTED, Descent, best_descent, random_start
@@ -21,7 +22,7 @@ NOTHING_GIVEN = Given(None, None)
 
 
 def learn(
-    observations: Observations,
+    observations: Observations | Shards,
     settings: DescentSettings,
     machine: Engine,
     given: Given = NOTHING_GIVEN,
@@ -53,7 +54,7 @@ def learn(
 
 
 def _starts(
-    observations: Observations,
+    observations: Observations | Shards,
     settings: DescentSettings,
     given: Given,
     start: Descent | None,

@@ -75,6 +75,10 @@ class Crew:
         found = dict(self.as_completed(task, arguments))
         return [found[k] for k in range(len(arguments))]
 
+    def computed(self, collection: Any) -> Any:
+        """The value of what Dask's own collections have made."""
+        return next(self._results([lambda: [self.client.compute(collection)]]))[1][0]
+
     def sum(self, task: Task, n: int, *given: Any) -> Any:
         """The sum of n blocks, by a binary tree that depends on their number only.
 
