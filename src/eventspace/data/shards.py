@@ -35,7 +35,7 @@ from eventspace.data.readers.cleaning import (
     with_numbers,
     without_value,
 )
-from eventspace.data.readers.pieces import Names, Piece, names_of, pieces_of, read_piece
+from eventspace.data.readers.pieces import Names, Piece, names_of, pieces_of, read_piece, said_of
 from eventspace.data.readers.raw_entries import RawEntries
 
 COLUMNS = ("users", "items", "value", "weight")  # of a piece that is put with its blocks
@@ -158,7 +158,8 @@ def _survey(piece: Piece, names: Names) -> Survey:
     raw = _read(piece, names)
     lowest, highest = value_range(raw.values)
     if math.isinf(lowest) or math.isinf(highest):
-        checked_scale(raw, "auto")  # says where
+        with said_of(piece.path):
+            checked_scale(raw, "auto")  # refuses it
     there = ~np.isnan(raw.values) if raw.values.dtype.kind == "f" else slice(None)
     sizes = np.bincount(raw.users[there], minlength=len(raw.user_ids)).astype(np.int64)
     n_missing = len(raw.values) - int(sizes.sum())
@@ -166,11 +167,8 @@ def _survey(piece: Piece, names: Names) -> Survey:
 
 
 def _read(piece: Piece, names: Names) -> RawEntries:
-    try:
+    with said_of(piece.path):
         return with_numbers(read_piece(piece, names), "auto")
-    except UserError as error:
-        error.where = repr(piece.path)
-        raise
 
 
 def _scale(seen: Survey) -> units.Scale:

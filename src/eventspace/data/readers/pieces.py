@@ -33,7 +33,7 @@ def pieces_of(files: list[Path]) -> list[Piece]:
 
     pieces = []
     for path in files:
-        with _said_of(str(path)), parquet.ParquetFile(path) as file:
+        with said_of(str(path)), parquet.ParquetFile(path) as file:
             metadata = file.metadata
         groups: list[int] = []
         rows = 0
@@ -53,7 +53,7 @@ def names_of(path: Path) -> Names:
     from pyarrow import Table as ArrowTable
     from pyarrow import parquet
 
-    with _said_of(str(path)), parquet.ParquetFile(path) as file:
+    with said_of(str(path)), parquet.ParquetFile(path) as file:
         refuse_twice(file.schema_arrow.names, str(path))
         batches = list(zip(file.iter_batches(FIRST), range(1), strict=False))
         first = ArrowTable.from_batches([batch for batch, _ in batches], file.schema_arrow)
@@ -68,7 +68,7 @@ def read_piece(piece: Piece, names: Names) -> RawEntries:
     """The entries of a piece, whose ids are numbered for themselves."""
     from pyarrow import parquet, types
 
-    with _said_of(piece.path):
+    with said_of(piece.path):
         with parquet.ParquetFile(piece.path) as file:
             schema = file.schema_arrow
         texts = [field.name for field in schema if types.is_string(field.type)]
@@ -82,7 +82,7 @@ def read_piece(piece: Piece, names: Names) -> RawEntries:
 
 
 @contextmanager
-def _said_of(path: str) -> Iterator[None]:
+def said_of(path: str) -> Iterator[None]:
     """An error names the file."""
     from pyarrow import ArrowException
 

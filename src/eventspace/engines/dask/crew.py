@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from queue import Empty, Queue
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import dask
@@ -33,8 +34,10 @@ class NoCluster(UserError, RuntimeError):
     """The cluster has gone."""
 
 
-class UnseenFolder(Exception):
-    """A worker does not see the folder that all share."""
+class Refusal(NamedTuple):
+    """The result of a task that found a mistake of the caller's: its worker has nothing to log."""
+
+    error: UserError
 
 
 class Crew:
@@ -200,15 +203,17 @@ class Crew:
     def _outcome(self, futures: list[Future]) -> tuple[bool, list[Any]]:
         """Whether results were lost with a worker, and they; an error of a task's own is raised."""
         try:
-            return False, self.client.gather(futures)
+            values: list[Any] = self.client.gather(futures)
         except KilledWorker:
             return True, []
-        except UnseenFolder as error:
-            raise UserError(str(error)) from None
-        except BaseException:
+        except Exception:
             if any(future.status == "error" for future in futures):
                 raise
             return True, []
+        for value in values:
+            if isinstance(value, Refusal):
+                raise value.error
+        return False, values
 
 
 def spans_of(n: int, n_slots: int) -> list[tuple[int, int]]:
@@ -232,7 +237,9 @@ def tree_sum(parts: Sequence[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
     half = 1 << (len(parts) - 1).bit_length() - 1
-    return tree_sum(parts[:half]) + tree_sum(parts[half:])
+    left, right = tree_sum(parts[:half]), tree_sum(parts[half:])
+    refused = [part for part in (left, right) if isinstance(part, Refusal)]
+    return refused[0] if refused else left + right
 
 
 def _added(*parts: Any) -> Any:
@@ -243,8 +250,13 @@ def _added(*parts: Any) -> Any:
 def _done(folder: str, task: Task, given: tuple[Any, ...]) -> Any:
     """On a worker: do a task, if the folder is there."""
     if not os.path.isdir(folder):
-        raise UnseenFolder(
-            f"A worker on {os.uname().nodename} does not see the folder {folder!r}: name one that "
-            "all workers share, dask.config.set({'eventspace.scratch': ...})."
+        return Refusal(
+            UserError(
+                f"A worker on {platform.node()} does not see the folder {folder!r}: name one that "
+                "all workers share, by dask.config.set({'eventspace.scratch': ...})."
+            )
         )
-    return task(*given)
+    try:
+        return task(*given)
+    except UserError as error:
+        return Refusal(error)
