@@ -186,9 +186,7 @@ def _scale(seen: Survey) -> units.Scale:
     return lo, hi
 
 
-def dealt(
-    k: int, piece: Piece, blocks: Blocks, ids: str, scale: units.Scale, names: Names
-) -> None:
+def dealt(k: int, piece: Piece, blocks: Blocks, ids: str, scale: units.Scale, names: Names) -> None:
     """On a worker: put the entries of a piece with their blocks, in the order they came in."""
     with open(ids, "rb") as file:
         user_ids, item_ids = pickle.load(file)

@@ -10,7 +10,10 @@ from importlib import import_module
 from eventspace._base.checks import check_choice
 from eventspace.engines.protocol import Engine
 
-ENGINES = {"cpu": "CPU", "dask": "Dask"}  # the module of this room, and its class, imported when it is asked for
+ENGINES = {
+    "cpu": "CPU",
+    "dask": "Dask",
+}  # the module of this room, and its class, imported when it is asked for
 
 
 def engine(name: str, n_threads: int = 1, n_observed: int = 0) -> Engine:

@@ -195,9 +195,7 @@ class _Meeting:
         half_steps = HalfSteps.on(self.engine, SOLVER, NEARLY, 0.0, PENALTY)
         now = random_start(self.observations, N_EVENTS, self.rng)
         for done in range(N_ITER):
-            now = descend(
-                now, self.met, half_steps, prior="mean", n_iter=1, tol=0.0, rng=self.rng
-            )
+            now = descend(now, self.met, half_steps, prior="mean", n_iter=1, tol=0.0, rng=self.rng)
             if now.interrupted:
                 raise KeyboardInterrupt
             yield done + 1

@@ -54,4 +54,3 @@ class HostStage:
     def pmfs(self) -> tuple[Floats, Floats]:
         """The PMFs, users x events, and the duality gap of each user's last solve."""
         return self.pmf, self.gap
-

@@ -21,7 +21,7 @@ from eventspace._base.errors import UserError
 
 PATIENCE = 30.0  # seconds without any worker after which there is no cluster
 GLANCE = 1.0  # seconds between two looks at the cluster while nothing is heard
-LATELY = 5.0  # seconds for which a list of workers is used: it only says who is asked first
+LATELY = 5.0  # seconds for which a list of workers is used: it only says how tasks are cut
 TRIES = 10  # times that one task may be lost with its workers
 FAN_IN = 4  # results that one task adds up, a power of two: few transfers, and few levels
 UNEVEN = 4  # tasks for each that can run at once
@@ -45,7 +45,8 @@ class Crew:
 
     def __init__(self, client: Client, folder: str, own: LocalCluster | None = None) -> None:
         self.client, self.folder, self.own = client, folder, own
-        self.slots: list[str] = []
+        self.homes: dict[int, list[Future]] = {}
+        self.workers: dict[str, int] = {}
         self.looked = -LATELY
         self.asking = ThreadPoolExecutor(4)  # what may never be answered is asked there
 
@@ -56,7 +57,7 @@ class Crew:
             return cls(default_client(), folder)
         with dask.config.set({"distributed.scheduler.allowed-failures": SUSPICIONS}):
             cluster = LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, dashboard_address=None
+                n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
             )
         client = Client(cluster, set_as_default=False, direct_to_workers=True)
         return cls(client, folder, cluster)
@@ -88,7 +89,7 @@ class Crew:
         ``task(*given, first, last)`` gives that of some neighbours, by the same tree. How many a
         task has depends on the workers: the result does not.
         """
-        spans = spans_of(n, len(self._slots()))
+        spans = spans_of(n, self._n_slots())
         begin = partial(self._begin, task, [(*given, *span) for span in spans])
         return tree_sum(next(self._results([begin]))[1])
 
@@ -98,12 +99,11 @@ class Crew:
         A second message would wait for some milliseconds. So would a last task that adds up what
         is left: that is for the caller.
         """
-        places, name = self._places(len(arguments)), uuid4().hex
-        level = []
-        for k, given in enumerate(arguments):
-            with dask.annotate(**places[k]):
-                call = delayed(_done, pure=False)
-                level.append(call(self.folder, task, given, dask_key_name=f"{name}-{k}"))
+        name = f"{task.__name__}-{uuid4().hex}"
+        level = [
+            delayed(_done, pure=False)(self.folder, task, a, home, dask_key_name=f"{name}-{k}")
+            for k, (a, home) in enumerate(zip(arguments, self._homes(len(arguments)), strict=True))
+        ]
         while len(level) > FAN_IN:
             depth = f"{name}-{len(level)}"
             level = [
@@ -113,33 +113,39 @@ class Crew:
         futures: list[Future] = self.client.compute(level, optimize_graph=False)
         return futures
 
-    def _places(self, n: int) -> list[dict[str, Any]]:
-        """Of n tasks, which worker is to have each if it can: neighbours the same, as last time.
+    def _homes(self, n: int) -> list[Future | None]:
+        """For each of n tasks what lies on one worker, so that it goes there if it can, each time.
 
-        So a worker finds its blocks in its machine's memory, and adds up its own results.
+        So a worker finds its blocks in its machine's memory. These are results of tasks like any
+        other: lost with a worker, they are made again elsewhere. A list of allowed workers would
+        be a trap: once all of these have died, no other is ever asked, ``allow_other_workers`` or
+        not.
         """
-        slots = self._slots()
-        if n == 1 or not slots:
-            return [{}] * n
-        return [
-            {"workers": [slots[k * len(slots) // n]], "allow_other_workers": True} for k in range(n)
-        ]
+        if n == 1:
+            return [None]
+        if n not in self.homes:
+            self.homes[n] = self.client.map(_home, range(n), pure=False)
+        return list(self.homes[n])
 
     def _results(
         self, begin: Sequence[Callable[[], list[Future]]]
     ) -> Iterator[tuple[int, list[Any]]]:
         """The results as they come. What is lost is begun again."""
-        heard: Queue[int] = Queue()
+        heard: Queue[int] = Queue()  # what has ended, or is fetched
         running: dict[int, list[Future]] = {}
-        asked: dict[int, Any] = {}
+        fetched: dict[int, Any] = {}
         tries = [0] * len(begin)
+        seen = time.monotonic()
 
         def start(k: int) -> None:
-            running[k] = begin[k]()
+            try:
+                running[k] = begin[k]()
+            except Exception:
+                self._there_since(seen)  # nothing can be sent to a cluster that has gone
+                raise
             for future in running[k]:
                 future.add_done_callback(lambda _: heard.put(k))
 
-        seen = time.monotonic()
         try:
             for k in range(len(begin)):
                 start(k)
@@ -147,51 +153,48 @@ class Crew:
                 with suppress(Empty):
                     heard.get(timeout=GLANCE)
                     seen = time.monotonic()
+                seen = self._there_since(seen)
                 for k, futures in list(running.items()):
-                    if not all(future.done() for future in futures):
+                    if k not in fetched and all(future.done() for future in futures):
+                        fetched[k] = self.asking.submit(self._outcome, futures)
+                        fetched[k].add_done_callback(lambda _: heard.put(k))
+                    if k not in fetched or not fetched[k].done():
                         continue
-                    if k not in asked:
-                        asked[k] = self.asking.submit(self._outcome, futures)
-                        asked[k].add_done_callback(lambda _: heard.put(-1))
-                    if not asked[k].done():
-                        continue
-                    lost, value = asked.pop(k).result()
+                    lost, values = fetched.pop(k).result()
                     if not lost:
                         del running[k]
-                        yield k, value
-                        seen = time.monotonic()
+                        yield k, values
                         continue
                     tries[k] += 1
-                    self._still_there(seen)
                     if tries[k] > TRIES:
                         raise NoCluster(f"A task was lost {tries[k]} times, each with its worker.")
+                    self.homes.clear()
                     start(k)
-                seen = self._still_there(seen) if heard.empty() else seen
         finally:
             if running:
                 with suppress(Exception):
                     self.client.cancel(sum(running.values(), []), force=True)
 
-    def _still_there(self, seen: float) -> float:
-        """When there last was a worker, which is not too long ago."""
-        now = time.monotonic()
-        if now - seen < GLANCE:
-            return seen
-        if self.client.status not in ("closed", "closing") and self._workers():
-            return now
-        if self.client.status in ("closed", "closing") or now - seen > PATIENCE:
+    def _there_since(self, seen: float) -> float:
+        """When there last was a worker; an error if that is too long ago."""
+        now, closed = time.monotonic(), self.client.status in ("closed", "closing")
+        if not closed and (now - seen < GLANCE or self._workers()):
+            return seen if now - seen < GLANCE else now
+        if closed or now - seen > PATIENCE:
             raise NoCluster(
                 f"The Dask cluster has gone: no worker has been there for {now - seen:.0f} s. "
                 "Nothing is lost but this fit: run it again."
             )
         return seen
 
-    def _slots(self) -> list[str]:
-        """The address of a worker for each of its threads, as it was lately."""
+    def _n_slots(self) -> int:
+        """How many tasks can run at once, as it was lately; where others have come, all move."""
         if time.monotonic() - self.looked > LATELY:
-            found, self.looked = self._workers(), time.monotonic()
-            self.slots = [address for address in sorted(found) for _ in range(found[address])]
-        return self.slots
+            known, self.workers = self.workers, self._workers()
+            self.looked = time.monotonic()
+            if known != self.workers:
+                self.homes.clear()
+        return sum(self.workers.values())
 
     def _workers(self) -> dict[str, int]:
         """How many threads each worker has; none if nobody answers."""
@@ -247,7 +250,12 @@ def _added(*parts: Any) -> Any:
     return tree_sum(parts)
 
 
-def _done(folder: str, task: Task, given: tuple[Any, ...]) -> Any:
+def _home(k: int) -> int:
+    """On a worker: something to lie there."""
+    return k
+
+
+def _done(folder: str, task: Task, given: tuple[Any, ...], home: int | None) -> Any:
     """On a worker: do a task, if the folder is there."""
     if not os.path.isdir(folder):
         return Refusal(
