@@ -34,7 +34,7 @@ import dask  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
 from eventspace.engines.dask import Dask, crew  # noqa: E402
-from eventspace.engines.dask.crew import NoCluster, spans_of, tree_sum  # noqa: E402
+from eventspace.engines.dask.crew import NoClusterError, spans_of, tree_sum  # noqa: E402
 from eventspace.engines.dask.parcels import Parcels, finished  # noqa: E402
 
 OPTIONS: dict[str, Any] = {"pmf_penalty": 5.0, "tol": 0.0, "n_init": 1, "random_state": 0}
@@ -149,7 +149,7 @@ def test_blocks_are_about_equal_and_hold_all(tmp_path, monkeypatch, ratings):
         part = table.by_user.taken(np.arange(users.start, users.stop))
         assert_array_equal(by_user.index, part.index)
         assert_array_equal(np.sort(by_item.value), np.sort(part.value))
-    assert cut(np.array([], dtype=np.int64), 5) == [0, 0] or cut(np.array([7]), 5) == [0, 1]
+    assert cut(np.array([7]), 5) == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -281,9 +281,14 @@ def test_killed_workers_change_nothing(
 
 
 def test_a_task_that_is_lost_again_and_again_is_given_up(cluster, scratch, ratings, monkeypatch):
-    lost: list[Any] = []
-    monkeypatch.setattr(crew.Crew, "_outcome", lambda self, futures: (lost.append(0) or True, []))
-    with pytest.raises(NoCluster, match="A task was lost 11 times, each with its worker"):
+    lost = []
+
+    def losing(self, futures: Any) -> Any:
+        lost.append(futures)
+        return True, []
+
+    monkeypatch.setattr(crew.Crew, "_outcome", losing)
+    with pytest.raises(NoClusterError, match="A task was lost 11 times, each with its worker"):
         KolmogorovDescent(4, **OPTIONS, engine="dask").fit(ratings)
     assert len(lost) == 11
 
@@ -318,8 +323,7 @@ def test_an_interrupt_keeps_the_chains_that_have_ended(cluster, scratch, ratings
     results = crew.Crew.as_completed
 
     def interrupted(self, task: Any, arguments: Any) -> Any:
-        for k, found in results(self, task, arguments[:2]):
-            yield k, found
+        yield from results(self, task, arguments[:2])
         raise KeyboardInterrupt
 
     two = KolmogorovPosterior(**options, n_chains=2, n_samples=8).fit(ratings)
@@ -349,23 +353,25 @@ def test_an_interrupt_in_a_pass_leaves_the_last(
     assert_array_equal(model.history_, two.history_)
 
 
+@dataclass
+class Adding:
+    """A job."""
+
+    table: Any
+    k: int
+    found: Any = None
+
+    def steps(self) -> Any:
+        self.found = self.table.sum() + self.k
+        yield 1
+
+
 def test_arrays_that_jobs_share_are_sent_once(tmp_path):
-    @dataclass
-    class Job:
-        table: Any
-        found: Any = None
-
-        def steps(self) -> Any:
-            self.found = self.table.sum()
-            yield 1
-
     parcels, table = Parcels(str(tmp_path)), np.arange(100_000.0)
-    packed = [parcels.packed((table, k)) for k in range(5)]
+    packed = [parcels.packed(Adding(table, k)) for k in range(5)]
     assert max(map(len, packed)) < 1000
     assert len(list(Path(parcels.folder).iterdir())) == 1
-    assert finished.__module__ == "eventspace.engines.dask.parcels"
-    job = Job(np.arange(3.0))
-    assert list(job.steps()) == [1]
+    assert [finished(parcel) for parcel in packed] == [table.sum() + k for k in range(5)]
 
 
 def test_a_folder_that_workers_do_not_see_is_named(cluster, ratings, tmp_path, monkeypatch):
@@ -389,9 +395,12 @@ def test_without_a_client_there_are_processes_as_long_as_it_takes(scratch, ratin
     here = KolmogorovDescent(4, **OPTIONS, engine="cpu").fit(ratings)
     found = []
     monkeypatch.setattr(crew, "default_client", _no_client)
-    monkeypatch.setattr(
-        crew, "LocalCluster", lambda **o: found.append(LocalCluster(**o)) or found[0]
-    )
+
+    def begun(**options: Any) -> Any:
+        found.append(LocalCluster(**options))
+        return found[0]
+
+    monkeypatch.setattr(crew, "LocalCluster", begun)
     there = KolmogorovDescent(4, **OPTIONS, engine="dask", n_jobs=1).fit(ratings)
     assert_same(there, here)
     assert len(found) == 1
@@ -411,7 +420,8 @@ def test_when_the_cluster_goes_the_fit_ends_with_one_line(scratch, ratings, monk
             distributed.Client(cluster, set_as_default=False) as client,
         ):
             monkeypatch.setattr(crew, "default_client", lambda client=client: client)
-            begin, passes = crew.Crew._begin, []
+            begin = crew.Crew._begin
+            passes: list[int] = []
 
             def ending(self, *arguments, cluster=cluster, gone=gone, passes=passes, begin=begin):
                 passes.append(0)
@@ -421,7 +431,7 @@ def test_when_the_cluster_goes_the_fit_ends_with_one_line(scratch, ratings, monk
 
             with monkeypatch.context() as patch:
                 patch.setattr(crew.Crew, "_begin", ending)
-                with pytest.raises(NoCluster, match="The Dask cluster has gone: no worker"):
+                with pytest.raises(NoClusterError, match="The Dask cluster has gone: no worker"):
                     KolmogorovDescent(4, **OPTIONS, engine="dask").fit(ratings)
 
 

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from eventspace.pmf.population import population_centre
 from eventspace._base.checks import check_number, check_whole
 from eventspace._base.codes import WORD, numbers
 from eventspace._base.randomness import seed_of
@@ -22,6 +21,7 @@ from eventspace.fitted.prediction import Factors
 from eventspace.fitting.descent import Descent, best_descent
 from eventspace.fitting.half_steps import HalfSteps, PmfStep, new_pmfs
 from eventspace.fitting.settings import checked_engine
+from eventspace.pmf.population import population_centre
 
 
 @dataclass(eq=False, repr=False)

@@ -22,6 +22,7 @@ FEW_RATINGS, SOME_BLOCKS = 250_000, 8  # a table of up to 8 such blocks has no l
 RATINGS = 4_000_000  # in a block of a larger table, at least,
 PER_ITEM = 100  # or for each item, so that its sums are worth their way to those of other blocks
 MOST_RATINGS = 16_000_000  # in any block: a worker with 2 GB can put them in order
+COLUMNS = Entries._fields[:4]
 
 
 class Blocks(NamedTuple):
@@ -43,13 +44,13 @@ class Blocks(NamedTuple):
         n_users = self.cuts[k + 1] - self.cuts[k]
         assert len(by_user.ptr) == n_users + 1
         for order, entries in (("user", by_user), ("item", transpose(by_user, self.n_items))):
-            for name, array in zip(Entries._fields, entries[:4], strict=False):
-                save_array(self._path(k, order, name), array)
+            for name in COLUMNS:
+                save_array(self._path(k, order, name), getattr(entries, name))
 
     def read(self, k: int) -> tuple[Entries, Entries]:
         """The entries of a block in both orders, mapped into memory."""
         by_user, by_item = (
-            Entries(*(map_array(self._path(k, order, name)) for name in Entries._fields[:4]))
+            Entries(*(map_array(self._path(k, order, name)) for name in COLUMNS))
             for order in ("user", "item")
         )
         return by_user, by_item
@@ -60,8 +61,7 @@ class Blocks(NamedTuple):
 
     def item_sizes(self) -> Int64Array:
         """How many ratings each item has."""
-        sizes: Int64Array = sum(self.read(k)[1].sizes for k in range(len(self)))
-        return sizes
+        return np.asarray(np.sum([self.read(k)[1].sizes for k in range(len(self))], axis=0))
 
     def _path(self, k: int, order: str, name: str) -> str:
         return f"{self.folder}/block-{k}-{order}-{name}.npy"

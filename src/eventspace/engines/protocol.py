@@ -64,11 +64,11 @@ class Observed(Protocol):
     """A table in both orders: observations, or an average's predictions."""
 
     @property
-    def by_user(self) -> Table:
+    def by_user(self) -> Entries | Product:
         """A row for each user."""
 
     @property
-    def by_item(self) -> Table:
+    def by_item(self) -> Entries | Product:
         """A row for each item."""
 
 

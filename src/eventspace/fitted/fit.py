@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace.pmf.population import population_centre
 from eventspace._base.codes import pack, unpack
 from eventspace._base.types import Bits, Codes, Floats, Positions
 from eventspace.data.attributes import Attributes
@@ -21,6 +20,7 @@ from eventspace.engines.protocol import Engine
 from eventspace.fitting.compression import Part
 from eventspace.fitting.descent import Descent
 from eventspace.fitting.meetings import Meetings
+from eventspace.pmf.population import population_centre
 
 TINY = 1e-9  # a variance that is next to nothing
 FEW = 10  # ratings that the errors of all users are worth, where one has few

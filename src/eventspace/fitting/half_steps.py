@@ -166,9 +166,9 @@ class PmfStep:
 
 def _factors(codes: NDArray[Any], by_user: Table, n_events: int) -> NDArray[Any]:
     """Indicators as numbers. Sums of bits are whole: where no entry has a weight, 32 bits do."""
-    bits = codes.dtype == np.uint64 and isinstance(by_user, Entries)
     psi = numbers(codes, n_events)
-    return psi.astype(np.float32) if bits and not by_user.weight.size else psi
+    unweighted = isinstance(by_user, Entries) and not by_user.weight.size
+    return psi.astype(np.float32) if codes.dtype == np.uint64 and unweighted else psi
 
 
 class IndicatorStep(Protocol):

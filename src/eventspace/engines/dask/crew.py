@@ -30,7 +30,7 @@ SUSPICIONS = 100  # workers that a task may see die, of our own: Dask's three ar
 Task = Callable[..., Any]
 
 
-class NoCluster(UserError, RuntimeError):
+class NoClusterError(UserError, RuntimeError):
     """The cluster has gone."""
 
 
@@ -157,7 +157,7 @@ class Crew:
                 for k, futures in list(running.items()):
                     if k not in fetched and all(future.done() for future in futures):
                         fetched[k] = self.asking.submit(self._outcome, futures)
-                        fetched[k].add_done_callback(lambda _: heard.put(k))
+                        fetched[k].add_done_callback(lambda _, k=k: heard.put(k))
                     if k not in fetched or not fetched[k].done():
                         continue
                     lost, values = fetched.pop(k).result()
@@ -167,13 +167,15 @@ class Crew:
                         continue
                     tries[k] += 1
                     if tries[k] > TRIES:
-                        raise NoCluster(f"A task was lost {tries[k]} times, each with its worker.")
+                        raise NoClusterError(
+                            f"A task was lost {tries[k]} times, each with its worker."
+                        )
                     self.homes.clear()
                     start(k)
         finally:
-            if running:
+            for futures in running.values():
                 with suppress(Exception):
-                    self.client.cancel(sum(running.values(), []), force=True)
+                    self.client.cancel(futures, force=True)
 
     def _there_since(self, seen: float) -> float:
         """When there last was a worker; an error if that is too long ago."""
@@ -181,7 +183,7 @@ class Crew:
         if not closed and (now - seen < GLANCE or self._workers()):
             return seen if now - seen < GLANCE else now
         if closed or now - seen > PATIENCE:
-            raise NoCluster(
+            raise NoClusterError(
                 f"The Dask cluster has gone: no worker has been there for {now - seen:.0f} s. "
                 "Nothing is lost but this fit: run it again."
             )
