@@ -79,7 +79,7 @@ class Observations:
         """Observations from any of these:
 
         - a DataFrame (pandas, polars, pyarrow, any that narwhals knows), or the path of a CSV, TSV
-          or Parquet file with one, or a stream of its bytes;
+          or Parquet file with one, or of a folder of Parquet files, or a stream of bytes;
         - an array or nested lists, users x items, NaN where missing;
         - a scipy.sparse array or matrix: stored entries are observed, including zeros;
         - a tuple ``(users, items, values)`` or ``(users, items, values, weights)``, or, where

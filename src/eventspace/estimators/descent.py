@@ -60,8 +60,8 @@ class KolmogorovDescent(DescentSettings, Estimator):
         10,000 entries and up to 16 events, where they cost next to nothing, else one.
     warm_start : bool, default False
         Go on from the last fit where the ids and ``n_events`` are the same.
-    engine : {"auto", "cpu"}, default "auto"
-        Where it is learnt.
+    engine : {"auto", "cpu", "dask"}, default "auto"
+        Where it is learnt: on the cores of this machine, or on a Dask cluster.
     n_jobs : int or None, default -1
         Threads; -1 means every core, None one. The result does not depend on it.
     random_state : int, RandomState or None, default None
@@ -114,7 +114,8 @@ class KolmogorovDescent(DescentSettings, Estimator):
         X : table
             An :class:`Observations` or anything that ``Observations.of`` reads: a long or wide
             DataFrame, an array with NaN for missing, a sparse matrix, ``(users, items, values)``,
-            or the path of a CSV or Parquet file.
+            or the path of a CSV or Parquet file, or of a folder of Parquet files. With the engine
+            "dask", workers read such a folder, or a Dask DataFrame, piece by piece.
         y : ignored
         pmf : table of users x events, optional
             Known PMFs, such as measured mixtures: they are kept, and only indicators are learnt.

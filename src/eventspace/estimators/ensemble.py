@@ -46,8 +46,8 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
         The cost of each event in an item's set. "auto": 0.3 or none, chosen in the same way.
     n_iter : int, default 5
         The most iterations of each descent at each penalty.
-    engine : {"auto", "cpu"}, default "auto"
-        Where it is learnt.
+    engine : {"auto", "cpu", "dask"}, default "auto"
+        Where it is learnt: on the cores of this machine, or on a Dask cluster.
     n_jobs : int or None, default -1
         Threads, over which the models are spread. The result does not depend on it.
     random_state : int, RandomState or None, default None
