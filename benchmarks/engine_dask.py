@@ -39,7 +39,12 @@ KILLS = 10
 def cluster(memory: str = "auto", n_workers: int = 2) -> Iterator[Client]:
     """Processes of one thread each; the client is the current one."""
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": memory}
-    with LocalCluster(n_workers=n_workers, **options) as workers, Client(workers) as client:
+    # a local cluster gives up a worker that is dead 15 s after a death of its own
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
+        LocalCluster(n_workers=n_workers, **options) as workers,
+        Client(workers) as client,
+    ):
         yield client
 
 

@@ -401,6 +401,15 @@ def test_without_a_client_there_are_processes_as_long_as_it_takes(scratch, ratin
         return found[0]
 
     monkeypatch.setattr(crew, "LocalCluster", begun)
+    begin, passes = crew.Crew._begin, []
+
+    def losing(self, *arguments: Any) -> Any:
+        passes.append(0)
+        if len(passes) == 2:  # not even its process is started again
+            found[0].sync(found[0].workers.pop(0).close)
+        return begin(self, *arguments)
+
+    monkeypatch.setattr(crew.Crew, "_begin", losing)
     there = KolmogorovDescent(4, **OPTIONS, engine="dask", n_jobs=1).fit(ratings)
     assert_same(there, here)
     assert len(found) == 1

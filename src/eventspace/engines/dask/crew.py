@@ -45,6 +45,7 @@ class Crew:
 
     def __init__(self, client: Client, folder: str, own: LocalCluster | None = None) -> None:
         self.client, self.folder, self.own = client, folder, own
+        self.n_own = 0 if own is None else len(own.workers)
         self.homes: dict[int, list[Future]] = {}
         self.workers: dict[str, int] = {}
         self.looked = -LATELY
@@ -180,8 +181,12 @@ class Crew:
     def _there_since(self, seen: float) -> float:
         """When there last was a worker; an error if that is too long ago."""
         now, closed = time.monotonic(), self.client.status in ("closed", "closing")
-        if not closed and (now - seen < GLANCE or self._workers()):
-            return seen if now - seen < GLANCE else now
+        if not closed and now - seen < GLANCE:
+            return seen
+        if not closed and self.own is not None and len(self.own.workers) < self.n_own:
+            self.own.scale(self.n_own)  # it gives up those that die again and again
+        if not closed and self._workers():
+            return now
         if closed or now - seen > PATIENCE:
             raise NoClusterError(
                 f"The Dask cluster has gone: no worker has been there for {now - seen:.0f} s. "
