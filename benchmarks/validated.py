@@ -17,7 +17,7 @@ from eventspace.fitted.fit import DescentFit
 from eventspace.fitting.descent import Descent
 from eventspace.fitting.folds import held_out
 from eventspace.fitting.learning import FEW_ENTRIES, FEW_EVENTS, learn
-from eventspace.fitting.settings import DescentSettings
+from eventspace.fitting.settings import DescentSettings, engine_to_learn
 
 PENALTIES = tuple(640 / 2.0**k for k in range(20))  # from strong to weak
 PATIENCE = 2  # penalties in a row that are no better end a path
@@ -83,10 +83,12 @@ class ValidatedDescent(BaseEstimator):  # type: ignore[misc]
 
 def _go_on(settings: DescentSettings, seen: Observations, last: DescentFit | None) -> DescentFit:
     """Go on from the last fit. On small tables a path may lead astray: try some random starts."""
-    descents = [learn(seen, settings, start=Descent(last.pmf, last.codes[:, 0]) if last else None)]
+    start = Descent(last.pmf, last.codes[:, 0]) if last else None
     few = seen.n_observed < FEW_ENTRIES and settings.n_events <= FEW_EVENTS
-    if few and settings.n_init == "auto":
-        descents.append(learn(seen, replace(settings, n_init=STARTS)))
+    with engine_to_learn(settings, seen.n_observed) as machine:
+        descents = [learn(seen, settings, machine, start=start)]
+        if few and settings.n_init == "auto":
+            descents.append(learn(seen, replace(settings, n_init=STARTS), machine))
     if any(descent.interrupted for descent in descents):
         raise KeyboardInterrupt
     return min((DescentFit.of(seen, d) for d in descents), key=lambda fit: float(fit.history[-1]))

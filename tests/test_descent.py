@@ -8,9 +8,9 @@ from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU, _full_table
 from eventspace.fitting.descent import Descent, descend, random_start
 from eventspace.fitting.half_steps import HalfSteps
-from eventspace.fitting.stages import population_centre
 from eventspace.indicators import SDR, Exact, Local
 from eventspace.pmf import FrankWolfe, Pairwise
+from eventspace.pmf.population import population_centre
 from tests import naive
 
 INDICATOR_SOLVERS = [Exact(), SDR(5), Local(3)]

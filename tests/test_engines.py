@@ -31,6 +31,15 @@ class Backwards:
     def stage(self, *_: Any) -> None:
         return None
 
+    def together(self, title: str, jobs: Any, length: int, show: Any, take: Any = None) -> None:
+        for k, job in reversed(list(enumerate(jobs))):
+            assert max(job.steps()) <= length
+            if take is not None:
+                take(k, job.found)
+
+    def close(self) -> None:
+        pass
+
     def run(self, step: Any, table: Any, factors: Any, *rows: Any, at_a_time: Any = None) -> Any:
         D, total = factors.shape[1], 0.0
         if hasattr(step, "of_column"):

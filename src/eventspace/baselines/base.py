@@ -21,7 +21,7 @@ from eventspace.fitted.prediction import Factors
 from eventspace.fitting.descent import Descent, best_descent
 from eventspace.fitting.half_steps import HalfSteps, PmfStep, new_pmfs
 from eventspace.fitting.settings import checked_engine
-from eventspace.fitting.stages import population_centre
+from eventspace.pmf.population import population_centre
 
 
 @dataclass(eq=False, repr=False)

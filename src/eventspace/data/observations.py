@@ -79,7 +79,7 @@ class Observations:
         """Observations from any of these:
 
         - a DataFrame (pandas, polars, pyarrow, any that narwhals knows), or the path of a CSV, TSV
-          or Parquet file with one, or a stream of its bytes;
+          or Parquet file with one, or of a folder of Parquet files, or a stream of bytes;
         - an array or nested lists, users x items, NaN where missing;
         - a scipy.sparse array or matrix: stored entries are observed, including zeros;
         - a tuple ``(users, items, values)`` or ``(users, items, values, weights)``, or, where
@@ -372,12 +372,16 @@ def to_tell_apart(X: Any) -> Observations:
     observations = to_learn_from(X)
     value = observations.by_user.value
     if not observations.missing and len(value) > 1 and value.min() == value.max():
-        raise UserError(
-            f"All {len(value):,} values are {observations.from_unit(value[0]):g}: there is nothing "
-            "to tell apart.",
-            remedy="If they say yes, and a pair that is not in the table is a no, as in visits, "
-            'clicks and baskets: Observations.of(data, missing="no").',
-            shell="If they say yes, and a pair that is not in the table is a no, as in visits, "
-            "clicks and baskets: --missing no.",
-        )
+        raise all_the_same(len(value), float(observations.from_unit(value[0])))
     return observations
+
+
+def all_the_same(n: int, value: float) -> UserError:
+    """The error for a table with one value only."""
+    return UserError(
+        f"All {n:,} values are {value:g}: there is nothing to tell apart.",
+        remedy="If they say yes, and a pair that is not in the table is a no, as in visits, "
+        'clicks and baskets: Observations.of(data, missing="no").',
+        shell="If they say yes, and a pair that is not in the table is a no, as in visits, "
+        "clicks and baskets: --missing no.",
+    )

@@ -12,6 +12,7 @@ from eventspace._base.progress import bar
 from eventspace.data import scale as units
 from eventspace.data.entries import (
     Entries,
+    Repeats,
     are_sorted,
     find_repeats,
     group,
@@ -79,15 +80,20 @@ def _without_repeats(
     """The entries with each pair once; an error if that is not allowed."""
     repeats = find_repeats(by_user)
     if repeats.pairs and duplicates == "error":
-        user, item = user_ids[repeats.first[0]], item_ids[repeats.first[1]]
-        raise UserError(
-            f"User {shown(user)} has item {shown(item)} {repeats.times} times; {repeats.pairs} "
-            "pairs in all occur more than once.",
-            remedy='Observations.of(data, duplicates="mean"), or "last", accepts them.',
-            shell="--duplicates mean, or last, accepts them.",
-        )
+        raise repeated(repeats, user_ids, item_ids)
     if repeats.pairs:
         by_user = merge_repeats(by_user, mean=duplicates == "mean")
         if np.isinf(by_user.weight).any():
             raise UserError("The weights of a repeated pair add up to infinity: scale them down.")
     return by_user
+
+
+def repeated(repeats: Repeats, user_ids: Ids, item_ids: Ids) -> UserError:
+    """The error for pairs that occur more than once."""
+    user, item = user_ids[repeats.first[0]], item_ids[repeats.first[1]]
+    return UserError(
+        f"User {shown(user)} has item {shown(item)} {repeats.times} times; {repeats.pairs} "
+        "pairs in all occur more than once.",
+        remedy='Observations.of(data, duplicates="mean"), or "last", accepts them.',
+        shell="--duplicates mean, or last, accepts them.",
+    )

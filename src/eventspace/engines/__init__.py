@@ -11,7 +11,7 @@ from eventspace._base.checks import check_choice
 from eventspace.engines.protocol import Engine
 
 # the module of this room, and its class, imported when it is asked for
-ENGINES = {"cpu": "CPU", "cuda": "CUDA"}
+ENGINES = {"cpu": "CPU", "cuda": "CUDA", "dask": "Dask"}
 
 
 def engine(name: str, n_threads: int = 1, n_observed: int = 0) -> Engine:

@@ -9,7 +9,7 @@ result does not depend on the number of threads.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,10 +19,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.threads import run_together
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
-from eventspace.engines.gram import linear_terms, normal_equations, padded
-from eventspace.engines.protocol import Factors, Observed, Product, Sets, Step, Table
+from eventspace.engines.gram import linear_terms, normal_equations, padded, unpack_equations
+from eventspace.engines.protocol import (
+    Factors,
+    Job,
+    Observed,
+    Product,
+    Sets,
+    Stage,
+    Step,
+    Sums,
+    Table,
+)
 
 CHUNK_BYTES = 1 << 18  # of quadratics, at most: they stay in the cache until they are solved
 CHUNK_WORK = 2_000_000  # multiply-adds, at least: much less is not worth a thread's attention
@@ -58,7 +69,7 @@ class CPU:
         Chunks are of about equal work or, with ``at_a_time``, of equal numbers of rows.
         """
         of_column = getattr(step, "of_column", None)
-        if of_column is not None and not isinstance(table, Product):
+        if of_column is not None and isinstance(table, Entries):
             table = table.times(of_column)
         if at_a_time is None and _is_row_by_row(step, table, factors.shape[0]):
             cuts, begin = _row_by_row(step, table, factors, rows, self.n_threads)
@@ -86,8 +97,29 @@ class CPU:
                 other.result()
         return sum(given for given in sums if given is not None)
 
-    def stage(self, steps: Any, observed: Observed, pmf: Floats) -> None:
+    def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:
         """None: a descent takes place in this process."""
+        return None
+
+    def together(
+        self,
+        title: str,
+        jobs: Sequence[Job],
+        length: int,
+        show: bool | None,
+        take: Callable[[int, Any], None] = lambda k, found: None,
+    ) -> None:
+        """Run jobs to their ends, each in a thread."""
+
+        def steps(k: int) -> Iterator[int]:
+            yield from jobs[k].steps()
+            take(k, jobs[k].found)
+
+        tasks = [steps(k) for k in range(len(jobs))]
+        run_together(title, tasks, length, self.n_threads, show)
+
+    def close(self) -> None:
+        """Nothing: threads end with the engine."""
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -96,7 +128,7 @@ class CPU:
 
 def _is_row_by_row(step: Step, table: Table, n_columns: int) -> bool:
     """Whether a step forms its own quadratics, and rows have one each."""
-    if isinstance(table, Product) or table.missing.size:
+    if not isinstance(table, Entries) or table.missing.size:
         return False
     return getattr(step, "row_by_row", None) is not None and _full_table(table, n_columns) is None
 
@@ -161,6 +193,12 @@ def _former(table: Table, factors: Floats) -> tuple[Form, bool]:
     is where what is missing says no, with the weight that a stored entry has in its column. With
     another weight, a row's stored entries add to the shared matrix what they have more.
     """
+    if isinstance(table, Sums):
+
+        def of_sums(rows: slice, G: Floats, h: Floats, e: Floats) -> None:
+            unpack_equations(table.packed[rows], G, h, e)
+
+        return of_sums, False
     if isinstance(table, Product):
         weighted = factors * table.weight[:, None]
         common, linear = weighted.T @ factors, table.left @ (table.right.T @ weighted)
@@ -218,8 +256,8 @@ def _full_table(entries: Entries, n_columns: int) -> NDArray[np.float32] | None:
 
 def _chunks(table: Table, n_events: int, shared: bool) -> list[slice]:
     """Cut the rows into slices of about equal work, whatever the number of threads."""
-    n_entries = 0 if isinstance(table, Product) else table.ptr
-    light = shared and not isinstance(table, Product) and table.missing.size > 0
+    n_entries = table.ptr if isinstance(table, Entries) else 0
+    light = shared and isinstance(table, Entries) and table.missing.size > 0
     each = n_events if light else n_events**2  # multiply-adds
     work = (n_entries + _solves(table, n_events)) * each
     held = 0 if light else _n_rows(table) * n_events**2 * 8
@@ -242,4 +280,6 @@ def _slices(work: NDArray[np.int64], n: Any) -> list[slice]:
 
 
 def _n_rows(table: Table) -> int:
+    if isinstance(table, Sums):
+        return len(table.packed)
     return len(table.left) if isinstance(table, Product) else len(table.ptr) - 1

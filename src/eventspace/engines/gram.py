@@ -161,6 +161,51 @@ def weighted_squares(rows: Floats, weights: Floats) -> Floats:
     return found
 
 
+def n_packed(n_events: int) -> int:
+    """How many numbers a quadratic is: half of G with its diagonal, then h, then e."""
+    return n_events * (n_events + 1) // 2 + n_events + 1
+
+
+@njit(cache=True, nogil=True)
+def packed_equations(
+    ptr: NDArray[np.int64],
+    index: NDArray[np.int32],
+    value: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    factors: Any,
+    n_events: int,
+    packed: Floats,
+) -> None:
+    """Fill, for each row k of ``ptr``, its quadratic in one row of numbers; factors are padded."""
+    n_columns = factors.shape[1]
+    G, h = np.empty((n_columns, n_columns)), np.empty(n_columns)
+    for k in range(ptr.size - 1):
+        energy = sum_up(ptr[k], ptr[k + 1], index, value, weight, factors, G, h)
+        at = 0
+        for a in range(n_events):
+            for b in range(a, n_events):
+                packed[k, at] = G[a, b]
+                at += 1
+        for a in range(n_events):
+            packed[k, at + a] = h[a]
+        packed[k, at + n_events] = energy
+
+
+@njit(cache=True, nogil=True)
+def unpack_equations(packed: Floats, gram: Floats, linear: Floats, energy: Floats) -> None:
+    """Fill G, h and e of each row from what ``packed_equations`` gave."""
+    n_events = linear.shape[1]
+    for k in range(len(packed)):
+        at = 0
+        for a in range(n_events):
+            for b in range(a, n_events):
+                gram[k, a, b] = gram[k, b, a] = packed[k, at]
+                at += 1
+        for a in range(n_events):
+            linear[k, a] = packed[k, at + a]
+        energy[k] = packed[k, at + n_events]
+
+
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def linear_terms(
     ptr: NDArray[np.int64],

@@ -13,7 +13,8 @@ else, so rows can be processed in any order, anywhere, and again.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,13 @@ class Product(NamedTuple):
         return np.ones(len(self.left), dtype=np.bool_)
 
 
-Table = Entries | Product
+class Sums(NamedTuple):
+    """A table of which only the quadratics are there: their sums were formed elsewhere."""
+
+    packed: Floats  # a row for each of the table's, as ``gram.packed_equations`` fills them
+
+
+Table = Entries | Product | Sums
 ROOM = 7, 16  # real numbers that a kernel of one row may write on: for each event, and besides
 
 
@@ -86,11 +93,11 @@ class Observed(Protocol):
     """A table in both orders: observations, or an average's predictions."""
 
     @property
-    def by_user(self) -> Table:
+    def by_user(self) -> Entries | Product:
         """A row for each user."""
 
     @property
-    def by_item(self) -> Table:
+    def by_item(self) -> Entries | Product:
         """A row for each item."""
 
 
@@ -126,6 +133,15 @@ class Stage(Protocol):
         """The PMFs, users x events, and the duality gap of each user's last solve."""
 
 
+class Job(Protocol):
+    """A long task that keeps to itself, and that can be sent elsewhere."""
+
+    found: Any  # what it has found so far
+
+    def steps(self) -> Iterator[int]:
+        """Go on to the end, and tell after each step how many are done."""
+
+
 class Engine(Protocol):
     """A machine."""
 
@@ -133,8 +149,8 @@ class Engine(Protocol):
     def n_threads(self) -> int:
         """Threads of this process that it uses, and that others may use meanwhile."""
 
-    def with_threads(self, n_threads: int) -> Self:
-        """The same machine, with another number of threads: one for each of several tasks."""
+    def with_threads(self, n_threads: int) -> Engine:
+        """The cores of this machine with so many threads: one for each of several tasks."""
 
     def run(
         self,
@@ -154,3 +170,20 @@ class Engine(Protocol):
 
     def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:
         """The stage of a descent with these half-steps from these PMFs; None: in this process."""
+
+    def together(
+        self,
+        title: str,
+        jobs: Sequence[Job],
+        length: int,
+        show: bool | None,
+        take: Callable[[int, Any], None] = lambda k, found: None,
+    ) -> None:
+        """Run jobs of so many steps to their ends, several at a time, under one progress bar.
+
+        ``take`` is told the number of each job that has ended, and what it has found. Ctrl-C, or an
+        error in one, stops them all: what there is of each is then in its ``found``.
+        """
+
+    def close(self) -> None:
+        """Let go of all that it holds: nothing more is learnt on it."""

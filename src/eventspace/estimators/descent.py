@@ -8,7 +8,8 @@ import numpy as np
 
 from eventspace._base.errors import UserError
 from eventspace.data.factors import checked_parts
-from eventspace.data.observations import Observations, to_learn_from, to_tell_apart
+from eventspace.data.observations import Observations, to_learn_from
+from eventspace.data.shards import Shards
 from eventspace.estimators.base import Estimator, answered
 from eventspace.fitted import FittedModel
 from eventspace.fitted.fit import DescentFit
@@ -16,6 +17,7 @@ from eventspace.fitting.constraints import read_given
 from eventspace.fitting.descent import Descent
 from eventspace.fitting.learning import learn
 from eventspace.fitting.settings import DescentSettings, check_settings
+from eventspace.fitting.sources import gathered, learning_from
 
 
 class KolmogorovDescent(DescentSettings, Estimator):
@@ -58,8 +60,8 @@ class KolmogorovDescent(DescentSettings, Estimator):
         10,000 entries and up to 16 events, where they cost next to nothing, else one.
     warm_start : bool, default False
         Go on from the last fit where the ids and ``n_events`` are the same.
-    engine : {"auto", "cpu"}, default "auto"
-        Where it is learnt.
+    engine : {"auto", "cpu", "dask"}, default "auto"
+        Where it is learnt: on the cores of this machine, or on a Dask cluster.
     n_jobs : int or None, default -1
         Threads; -1 means every core, None one. The result does not depend on it.
     random_state : int, RandomState or None, default None
@@ -112,7 +114,8 @@ class KolmogorovDescent(DescentSettings, Estimator):
         X : table
             An :class:`Observations` or anything that ``Observations.of`` reads: a long or wide
             DataFrame, an array with NaN for missing, a sparse matrix, ``(users, items, values)``,
-            or the path of a CSV or Parquet file.
+            or the path of a CSV or Parquet file, or of a folder of Parquet files. With the engine
+            "dask", workers read such a folder, or a Dask DataFrame, piece by piece.
         y : ignored
         pmf : table of users x events, optional
             Known PMFs, such as measured mixtures: they are kept, and only indicators are learnt.
@@ -122,14 +125,15 @@ class KolmogorovDescent(DescentSettings, Estimator):
             array are in the order of first appearance in ``X``.
         """
         check_settings(self)
-        observations = to_tell_apart(X)
-        given = read_given(observations, pmf, indicators, self.n_events)
         settings = self._settings()
-        descent = learn(observations, settings, given, self._last(observations))
+        with learning_from(X, settings) as (table, machine):
+            given = read_given(table, pmf, indicators, self.n_events)
+            descent = learn(table, settings, machine, given, self._last(table))
+            observations = gathered(table)
         self.fitted_ = FittedModel(DescentFit.of(observations, descent, given.side), settings)
         return self
 
-    def _last(self, observations: Observations) -> Descent | None:
+    def _last(self, observations: Observations | Shards) -> Descent | None:
         """Where the last fit ended, if the next is to go on from there and can."""
         if not self.warm_start or not hasattr(self, "fitted_"):
             return None

@@ -46,8 +46,8 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
         The cost of each event in an item's set. "auto": 0.3 or none, chosen in the same way.
     n_iter : int, default 5
         The most iterations of each descent at each penalty.
-    engine : {"auto", "cpu"}, default "auto"
-        Where it is learnt.
+    engine : {"auto", "cpu", "dask"}, default "auto"
+        Where it is learnt: on the cores of this machine, or on a Dask cluster.
     n_jobs : int or None, default -1
         Threads, over which the models are spread. The result does not depend on it.
     random_state : int, RandomState or None, default None
@@ -96,17 +96,18 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
         # a yes that is held out would be a no
         fold = None if observations.missing else held_out(observations, HELD_OUT, random)
         seed = int(random.randint(2**31))
-        engine = engine_to_learn(self, observations.n_observed)
-        restarts = Restarts(self.n_events, self.n_iter, engine, self.verbose)
         penalty = None if self.pmf_penalty == "auto" else float(self.pmf_penalty)
         sizes = SIZES if self.indicator_penalty == "auto" else [float(self.indicator_penalty)]
-        if fold is not None:
-            best = restarts.best(fold, penalty, sizes, seed)
-        else:
-            if not observations.missing:
-                warnings.warn("no entry can be held out: intervals are too narrow", stacklevel=2)
-            best = Trial(MIDDLE if penalty is None else penalty, sizes[-1], np.nan, np.nan)
-        models, interrupted = restarts.fitted(observations, best, seed, self.n_models)
+        with engine_to_learn(self, observations.n_observed) as engine:
+            restarts = Restarts(self.n_events, self.n_iter, engine, self.verbose)
+            if fold is not None:
+                best = restarts.best(fold, penalty, sizes, seed)
+            else:
+                if not observations.missing:
+                    said = "no entry can be held out: intervals are too narrow"
+                    warnings.warn(said, stacklevel=2)
+                best = Trial(MIDDLE if penalty is None else penalty, sizes[-1], np.nan, np.nan)
+            models, interrupted = restarts.fitted(observations, best, seed, self.n_models)
         if interrupted:
             warnings.warn(f"{INTERRUPTED}, {len(models)} of {self.n_models}", stacklevel=2)
         pmfs, bits = zip(*models, strict=True)

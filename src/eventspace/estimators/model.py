@@ -38,8 +38,8 @@ class KolmogorovModel(ModelSettings, Estimator):
     n_warmup, n_draws : int or "auto", default "auto"
         Sweeps of each chain that are thrown away, and those after that. "auto": 60 each for tables
         of less than 10,000 entries, else 20 each.
-    engine : {"auto", "cpu"}, default "auto"
-        Where it is learnt.
+    engine : {"auto", "cpu", "dask"}, default "auto"
+        Where it is learnt: on the cores of this machine, or on a Dask cluster.
     n_jobs : int or None, default -1
         Threads; -1 means every core, None one. The result does not depend on it.
     random_state : int, RandomState or None, default None

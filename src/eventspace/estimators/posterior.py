@@ -53,8 +53,8 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     n_samples : int, default 128
         At most this many of all draws are kept, evenly thinned, at least one of each chain: this
         bounds the memory.
-    engine : {"auto", "cpu"}, default "auto"
-        Where it is learnt.
+    engine : {"auto", "cpu", "dask"}, default "auto"
+        Where it is learnt: on the cores of this machine, or on a Dask cluster.
     n_jobs : int or None, default -1
         Threads, over which the chains are spread. The result does not depend on it.
     random_state : int, RandomState or None, default None

@@ -11,6 +11,7 @@ from eventspace._base.types import Bits, Floats
 from eventspace.data.attributes import Attributes
 from eventspace.data.factors import squared_error
 from eventspace.data.observations import Observations
+from eventspace.engines.protocol import Engine
 from eventspace.fitted.compressed import compressed
 from eventspace.fitted.fit import CompressedFit, PosteriorFit, stacked
 from eventspace.fitting.descent import INTERRUPTED
@@ -33,9 +34,11 @@ def drawn(
 ) -> PosteriorFit:
     """The average of what chains draw, given a table."""
     seed = seed_of(settings.random_state)
-    meetings = _meetings(observations, settings, seed)
     rngs = np.random.default_rng(seed).spawn(chains_for(settings, observations.n_observed))
-    chains, kept, interrupted = _run(observations, settings, of_users, of_items, rngs)
+    with engine_to_learn(settings, observations.n_observed) as engine:
+        meetings = _meetings(observations, settings, engine, seed)
+        attributes = of_users, of_items
+        chains, kept, interrupted = _run(observations, settings, engine, *attributes, rngs)
     laws, noise = mean_laws(chains), np.sqrt(kept.variance)
     pmf, codes = stacked(kept.pmfs, kept.bits)
     if interrupted:
@@ -82,10 +85,12 @@ def readable(
     n_chains = int(sampling.n_chains)
     n_guides = min(GUIDES, n_chains - 1)
     seed = seed_of(settings.random_state)
-    meetings = _meetings(observations, settings, seed)
     guides = np.random.default_rng(GUIDING_SEED).spawn(n_guides)
     others = np.random.default_rng(seed).spawn(n_chains - n_guides)
-    chains, kept, interrupted = _run(observations, sampling, of_users, of_items, guides + others)
+    with engine_to_learn(settings, observations.n_observed) as engine:
+        meetings = _meetings(observations, settings, engine, seed)
+        attributes, rngs = (of_users, of_items), guides + others
+        chains, kept, interrupted = _run(observations, sampling, engine, *attributes, rngs)
     parts = kept.parts
     fit = compressed(
         observations,
@@ -104,25 +109,27 @@ def readable(
 
 
 def _meetings(
-    observations: Observations, settings: SamplingSettings | ModelSettings, seed: int
+    observations: Observations,
+    settings: SamplingSettings | ModelSettings,
+    engine: Engine,
+    seed: int,
 ) -> Meetings:
     """Who meets what, if it is to be learnt."""
     if not settings.meets:
         return Meetings.none(*observations.shape)
     rng = np.random.default_rng([seed, OF_MEETINGS])
-    engine = engine_to_learn(settings, observations.n_observed)
     return learn_meetings(observations, engine, rng, settings.verbose)
 
 
 def _run(
     observations: Observations,
     settings: SamplingSettings,
+    engine: Engine,
     of_users: Attributes,
     of_items: Attributes,
     rngs: list[np.random.Generator],
 ) -> tuple[list[Draws], Kept, bool]:
     """A chain for each generator, what is kept of them, and whether Ctrl-C ended them."""
-    engine = engine_to_learn(settings, observations.n_observed)
     sampler = Sampler.of(settings, engine, of_users, of_items)
     unit = observations.with_unit_weight(observations.mean_weight)
     each = -(-settings.n_draws // (settings.n_samples // len(rngs)))  # one of ``each`` is kept

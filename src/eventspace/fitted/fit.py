@@ -20,7 +20,7 @@ from eventspace.engines.protocol import Engine
 from eventspace.fitting.compression import Part
 from eventspace.fitting.descent import Descent
 from eventspace.fitting.meetings import Meetings
-from eventspace.fitting.stages import population_centre
+from eventspace.pmf.population import population_centre
 
 TINY = 1e-9  # a variance that is next to nothing
 FEW = 10  # ratings that the errors of all users are worth, where one has few

@@ -29,7 +29,7 @@ from eventspace.fitting.constraints import given_indicators
 from eventspace.fitting.half_steps import HalfSteps, new_pmfs
 from eventspace.fitting.learning import learn
 from eventspace.fitting.meetings import next_chance
-from eventspace.fitting.settings import DescentSettings, checked_steps
+from eventspace.fitting.settings import DescentSettings, checked_steps, engine_to_learn
 from eventspace.logic.algebra import Event
 from eventspace.logic.event_labels import EventLabels
 from eventspace.logic.explain import Explanation, Meeting
@@ -269,7 +269,8 @@ class FittedModel(RuleTeller):
         settings = replace(
             self.settings, random_state=seed, n_init=1, warm_start=False, verbose=False
         )
-        descent = learn(observations, settings)
+        with engine_to_learn(settings, observations.n_observed) as machine:
+            descent = learn(observations, settings, machine)
         if descent.interrupted:
             raise KeyboardInterrupt
         return FittedModel(DescentFit.of(observations, descent), settings).space.sets

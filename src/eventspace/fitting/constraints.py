@@ -21,6 +21,7 @@ from eventspace.data.entries import Entries
 from eventspace.data.factors import check_pmf
 from eventspace.data.ids import Ids
 from eventspace.data.observations import Observations
+from eventspace.data.shards import Shards
 from eventspace.engines.protocol import Engine, Indicators
 from eventspace.fitting.descent import Descent
 from eventspace.fitting.half_steps import FreeIndicators, HalfSteps, IndicatorSolver
@@ -94,7 +95,7 @@ def given_indicators(steps: HalfSteps) -> HalfSteps:
     return steps._replace(update_indicators=GivenIndicators(steps.update_indicators.penalty))
 
 
-def given_start(observations: Observations, given: Given, n_events: int) -> Descent:
+def given_start(observations: Observations | Shards, given: Given, n_events: int) -> Descent:
     """The given side, with uniform PMFs or empty sets on the other."""
     if given.pmf is not None:
         return Descent(given.pmf, np.zeros(observations.n_items, dtype=np.uint64))
@@ -108,7 +109,9 @@ def given_start(observations: Observations, given: Given, n_events: int) -> Desc
     return Descent(uniform, pack(indicators > 0.5)[:, 0])
 
 
-def read_given(observations: Observations, pmf: Any, indicators: Any, n_events: int) -> Given:
+def read_given(
+    observations: Observations | Shards, pmf: Any, indicators: Any, n_events: int
+) -> Given:
     """Given PMFs or indicators, for the users or items of a table.
 
     Tables with ids are read by them and may have more; the rows of an array are in the order of

@@ -22,6 +22,7 @@ from eventspace._base.codes import numbers
 from eventspace._base.randomness import streams
 from eventspace._base.types import Floats
 from eventspace.data.observations import Observations
+from eventspace.data.shards import Shards
 from eventspace.engines.protocol import Observed
 from eventspace.fitting.half_steps import HalfSteps
 from eventspace.fitting.stages import stage_for
@@ -55,7 +56,9 @@ class Descent:
         return self.history[-1] if self.history else np.inf
 
 
-def random_start(observations: Observations, n_events: int, rng: np.random.Generator) -> Descent:
+def random_start(
+    observations: Observations | Shards, n_events: int, rng: np.random.Generator
+) -> Descent:
     """PMFs drawn uniformly from the simplex, and empty sets."""
     pmf = rng.standard_exponential((observations.n_users, n_events))
     pmf /= pmf.sum(axis=1, keepdims=True)

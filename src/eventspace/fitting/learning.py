@@ -10,6 +10,8 @@ import numpy as np
 from eventspace._base.progress import bar
 from eventspace._base.randomness import seed_of
 from eventspace.data.observations import Observations
+from eventspace.data.shards import Shards
+from eventspace.engines.protocol import Engine
 from eventspace.fitting.constraints import Given, given_start
 from eventspace.fitting.descent import INTERRUPTED, Descent, best_descent, random_start
 from eventspace.fitting.settings import DescentSettings, check_allowed, checked_steps
@@ -20,16 +22,17 @@ NOTHING_GIVEN = Given(None, None)
 
 
 def learn(
-    observations: Observations,
+    observations: Observations | Shards,
     settings: DescentSettings,
+    machine: Engine,
     given: Given = NOTHING_GIVEN,
     start: Descent | None = None,
 ) -> Descent:
-    """The best of the descents from what is given, from a start, or from random ones.
+    """The best of the descents on an engine, from what is given, from a start, or random ones.
 
     After Ctrl-C it is the best so far, with a warning.
     """
-    steps = given.steps(checked_steps(settings, observations.n_observed))
+    steps = given.steps(checked_steps(settings, machine))
     if given.indicators is not None:
         check_allowed(settings.indicators, given.indicators)
     rng = np.random.default_rng(seed_of(settings.random_state))
@@ -51,7 +54,7 @@ def learn(
 
 
 def _starts(
-    observations: Observations,
+    observations: Observations | Shards,
     settings: DescentSettings,
     given: Given,
     start: Descent | None,

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.codes import WORD, unpack
-from eventspace._base.threads import one_blas_thread, run_together
+from eventspace._base.threads import one_blas_thread
 from eventspace._base.types import Codes, Floats, Positions
 from eventspace.data.entries import Entries
 from eventspace.data.missing import that_speak
@@ -179,6 +179,31 @@ def _weights(engine: Engine, by_user: Entries, sets: Codes, mass: Floats) -> Flo
     return new_pmfs(PmfStep(engine, Free(), PENALTY), by_user, sets, mass).pmf
 
 
+@dataclass
+class _Meeting:
+    """One of the models: it finds codes, masses and weights."""
+
+    observations: Observations
+    met: Met
+    by_user: Entries  # for weights
+    engine: Engine
+    rng: np.random.Generator
+    found: Any = None
+
+    def steps(self) -> Iterator[int]:
+        """A short descent, then the weights of users."""
+        half_steps = HalfSteps.on(self.engine, SOLVER, NEARLY, 0.0, PENALTY)
+        now = random_start(self.observations, N_EVENTS, self.rng)
+        for done in range(N_ITER):
+            now = descend(now, self.met, half_steps, prior="mean", n_iter=1, tol=0.0, rng=self.rng)
+            if now.interrupted:
+                raise KeyboardInterrupt
+            yield done + 1
+        mean = now.pmf.mean(axis=0)
+        weights = _weights(self.engine, self.by_user, now.codes, mean)
+        self.found = now.codes, mean / N_MODELS, weights / N_MODELS
+
+
 def learn_meetings(
     observations: Observations, engine: Engine, rng: np.random.Generator, show: bool | None
 ) -> Meetings:
@@ -186,26 +211,18 @@ def learn_meetings(
     n_users, n_items = observations.n_users, observations.n_items
     if observations.n_observed == n_users * n_items:
         return Meetings.none(n_users, n_items)
-    met, rngs = Met.of(observations), rng.spawn(N_MODELS)
-    by_user, some = Met.of(observations, DISLIKED).by_user, observations.by_user.sizes > 0
-    alone = engine.with_threads(1)
-    steps = HalfSteps.on(alone, SOLVER, NEARLY, 0.0, PENALTY)
+    met, some = Met.of(observations), observations.by_user.sizes > 0
+    by_user, alone = Met.of(observations, DISLIKED).by_user, engine.with_threads(1)
     n_events = N_MODELS * N_EVENTS
     weights, mass = np.empty((n_users, n_events), np.float32), np.empty(n_events, np.float32)
     codes = np.empty((n_items, N_MODELS), np.uint64)
+    jobs = [_Meeting(observations, met, by_user, alone, own) for own in rng.spawn(N_MODELS)]
 
-    def descents(k: int) -> Iterator[int]:
-        now = random_start(observations, N_EVENTS, rngs[k])
-        for done in range(N_ITER):
-            now = descend(now, met, steps, prior="mean", n_iter=1, tol=0.0, rng=rngs[k])
-            if now.interrupted:
-                raise KeyboardInterrupt
-            yield done + 1
-        mean, events = now.pmf.mean(axis=0), slice(k * N_EVENTS, (k + 1) * N_EVENTS)
-        codes[:, k], mass[events] = now.codes, mean / N_MODELS
-        weights[:, events] = _weights(alone, by_user, now.codes, mean) / N_MODELS
+    def take(k: int, found: Any) -> None:
+        events = slice(k * N_EVENTS, (k + 1) * N_EVENTS)
+        codes[:, k], mass[events], weights[:, events] = found
+        jobs[k].found = None  # so that it is held once
 
-    tasks = [descents(k) for k in range(N_MODELS)]
-    run_together("who meets what", tasks, N_ITER, engine.n_threads, show)
+    engine.together("who meets what", jobs, N_ITER, show, take)
     weights[~some] = weights[some].mean(axis=0)  # who has met nothing is as the population is
     return Meetings(weights, codes, mass)

@@ -10,7 +10,6 @@ import numpy as np
 
 from eventspace._base.checks import check_number, check_whole
 from eventspace._base.codes import WORD, unpack
-from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Floats
 from eventspace.data.factors import dot_products
 from eventspace.data.invariants import MOST_SAMPLES
@@ -20,9 +19,9 @@ from eventspace.fitting.descent import Descent, descend, random_start
 from eventspace.fitting.folds import Fold
 from eventspace.fitting.half_steps import HalfSteps
 from eventspace.fitting.settings import check_machine
-from eventspace.fitting.stages import population_centre
 from eventspace.indicators import Local
 from eventspace.pmf import Pairwise
+from eventspace.pmf.population import population_centre
 
 TOL = 1e-4  # of the cost: a descent that gains less is at its end
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3)  # of PMFs, from strong to weak
@@ -133,25 +132,8 @@ class Restarts:
         self, title: str, starts: list[_Start], observations: Observations, steps: HalfSteps
     ) -> None:
         """Let each descent run for some more iterations."""
-
-        def iterations(start: _Start) -> Iterator[int]:
-            start.descent.converged = False  # with this penalty
-            for k in range(self.n_iter):
-                descend(
-                    start.descent,
-                    observations,
-                    steps,
-                    prior="mean",
-                    n_iter=1,
-                    tol=TOL,
-                    rng=start.rng,
-                )
-                yield k + 1
-                if start.descent.converged:
-                    return
-
-        tasks = [iterations(start) for start in starts]
-        run_together(title, tasks, self.n_iter, self.engine.n_threads, self.show)
+        jobs = [_Descending(start, observations, steps, self.n_iter) for start in starts]
+        self.engine.together(title, jobs, self.n_iter, self.show, starts.__setitem__)
 
     def _model(self, descent: Descent, observations: Observations) -> tuple[Floats, Bits]:
         rated = observations.by_user.rated
@@ -163,6 +145,34 @@ class Restarts:
 class _Start(NamedTuple):
     descent: Descent
     rng: np.random.Generator
+
+
+@dataclass
+class _Descending:
+    """Some more iterations of a descent."""
+
+    found: _Start
+    observations: Observations
+    half_steps: HalfSteps
+    n_iter: int
+
+    def steps(self) -> Iterator[int]:
+        """Go on until it gains no more."""
+        descent, rng = self.found
+        descent.converged = False  # with this penalty
+        for k in range(self.n_iter):
+            descend(
+                descent,
+                self.observations,
+                self.half_steps,
+                prior="mean",
+                n_iter=1,
+                tol=TOL,
+                rng=rng,
+            )
+            yield k + 1
+            if descent.converged:
+                return
 
 
 def path_to(penalty: float) -> list[float]:

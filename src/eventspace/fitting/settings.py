@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -41,13 +43,13 @@ class DescentSettings:
     verbose: bool | None = None
 
 
-def checked_steps(model: Any, n_observed: int | None = None) -> HalfSteps:
+def checked_steps(model: Any, machine: Engine | None = None) -> HalfSteps:
     """The half-steps for a model's parameters; a bad one is refused with what is allowed.
 
-    They run where a table with so many entries is learnt from, or if none is, on this machine.
+    They run on an engine, or on the cores of this machine.
     """
     check_settings(model)
-    machine = checked_engine(model) if n_observed is None else engine_to_learn(model, n_observed)
+    machine = machine or checked_engine(model)
     sets = SharedIndicators if model.indicators == "shared" else FreeIndicators
     solver = _solver("pmf_solver", model.pmf_solver, pmf.SOLVERS)
     return HalfSteps(
@@ -61,9 +63,17 @@ def checked_engine(model: Any) -> Engine:
     return engine("cpu", checked_threads(model))
 
 
-def engine_to_learn(model: Any, n_observed: int) -> Engine:
-    """The engine that an estimator asks for, to learn from a table with so many entries."""
-    return engine(model.engine, checked_threads(model), n_observed)
+@contextmanager
+def engine_to_learn(model: Any, n_observed: int = 0) -> Iterator[Engine]:
+    """The engine that an estimator asks for, to learn from a table with so many entries.
+
+    It is there as long as it is learnt, and closed at the end, whatever that is.
+    """
+    machine = engine(model.engine, checked_threads(model), n_observed)
+    try:
+        yield machine
+    finally:
+        machine.close()
 
 
 def check_machine(model: Any) -> None:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from eventspace._base.types import Bits, Floats, Seeds
 from eventspace.engines.protocol import Indicators, Observed, Stage
 from eventspace.fitting.half_steps import HalfSteps
-
-AT_A_TIME = 4096  # users
+from eventspace.pmf.population import population_centre, population_spread
 
 
 def stage_for(steps: HalfSteps, observed: Observed, pmf: Floats) -> Stage:
@@ -50,20 +49,8 @@ class HostStage:
 
     def spread(self, centre: Floats) -> float:
         """The sum of ``|theta_u - centre|^2`` over the users with ratings."""
-        pmf = self.pmf if self.rated.all() else self.pmf[self.rated]
-        apart = 0.0
-        for first in range(0, len(pmf), AT_A_TIME):  # which stay in the cache
-            block = pmf[first : first + AT_A_TIME] - centre
-            apart += float(np.einsum("ud,ud->", block, block))
-        return apart
+        return population_spread(self.pmf, self.rated, centre)
 
     def pmfs(self) -> tuple[Floats, Floats]:
         """The PMFs, users x events, and the duality gap of each user's last solve."""
         return self.pmf, self.gap
-
-
-def population_centre(pmf: Floats, rated: Bits, prior: str) -> Floats:
-    """The mean of the PMFs of users with ratings, or zero."""
-    if prior == "mean" and rated.any():
-        return np.asarray((pmf if rated.all() else pmf[rated]).mean(axis=0))
-    return np.zeros(pmf.shape[1])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eventspace._base.codes import pack, unpack
-from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Codes, Floats
 from eventspace.data.attributes import Attributes
 from eventspace.data.factors import dot_products
@@ -111,35 +111,19 @@ class Sampler:
         Also whether Ctrl-C came: then these are the draws so far, the same number from each chain
         that has so many. If none has any, the interrupt goes on.
         """
-        found = [Draws([], [], [], [], [], []) for _ in rngs]
         u, i, p = observations.coo()
         at = np.linspace(0, len(p) - 1, min(WATCHED, len(p))).astype(np.int64)
-
-        def sweeps(k: int) -> Iterator[int]:
-            draws = found[k]
-            chain = self.start(observations, rngs[k])
-            for sweep in range(n_warmup + n_draws):
-                chain.sweep()
-                drawn = sweep - n_warmup
-                if drawn >= 0:
-                    draws.cost.append(float(chain.error.sum()))
-                    draws.watched.append(dot_products(chain.pmf, chain.indicators, u[at], i[at]))
-                    if (n_draws - 1 - drawn) % each == 0:
-                        draws.pmf.append(chain.pmf.copy())
-                        draws.codes.append(pack(chain.indicators > 0.5)[:, 0])
-                        draws.precision.append(chain.precision.copy())
-                        draws.laws.append(chain.priors.laws)
-                yield sweep + 1
-
-        chains = [sweeps(k) for k in range(len(rngs))]
+        alone = replace(self, engine=self.engine.with_threads(1))
+        numbers = n_warmup, n_draws, each, u[at], i[at]
+        jobs = [_Sweeps(alone, observations, rng, *numbers) for rng in rngs]
         try:
-            run_together("sweeps", chains, n_warmup + n_draws, self.engine.n_threads, self.show)
+            self.engine.together("sweeps", jobs, n_warmup + n_draws, self.show)
         except KeyboardInterrupt:
-            kept = evened(found)
+            kept = evened([job.found for job in jobs])
             if not kept:
                 raise
             return kept, True
-        return found, False
+        return [job.found for job in jobs], False
 
     def weigh(
         self, observations: Observations, chains: list[Draws], bits: list[list[Bits]]
@@ -175,3 +159,35 @@ class Sampler:
         bits = unpack(descent.codes[:, None], self.n_events).astype(np.float64)
         priors = Priors.of(self.beforehand, observations, self.n_events)
         return Chain(observations, engine, priors, spread(descent.pmf), bits, rng)
+
+
+@dataclass
+class _Sweeps:
+    """One chain from its start to its end."""
+
+    sampler: Sampler
+    observations: Observations
+    rng: np.random.Generator
+    n_warmup: int
+    n_draws: int
+    each: int
+    users: NDArray[np.int32]  # of the entries that are watched
+    items: NDArray[np.int32]
+    found: Draws = field(default_factory=lambda: Draws([], [], [], [], [], []))
+
+    def steps(self) -> Iterator[int]:
+        """Draw, and keep one draw in ``each``, the last among them."""
+        chain, draws = self.sampler.start(self.observations, self.rng), self.found
+        for sweep in range(self.n_warmup + self.n_draws):
+            chain.sweep()
+            drawn = sweep - self.n_warmup
+            if drawn >= 0:
+                theta, psi = chain.pmf, chain.indicators
+                draws.cost.append(float(chain.error.sum()))
+                draws.watched.append(dot_products(theta, psi, self.users, self.items))
+                if (self.n_draws - 1 - drawn) % self.each == 0:
+                    draws.pmf.append(theta.copy())
+                    draws.codes.append(pack(psi > 0.5)[:, 0])
+                    draws.precision.append(chain.precision.copy())
+                    draws.laws.append(chain.priors.laws)
+            yield sweep + 1

@@ -23,7 +23,7 @@ class NoNumberError(UserTypeError):
     """A value of a kind that is no number: a TypeError, as scikit-learn wants it, and a mistake."""
 
 
-_NOTHING = "Nothing is observed: there is no entry with a value and a weight above zero."
+NOTHING = "Nothing is observed: there is no entry with a value and a weight above zero."
 _WEIGHTS_ALLOWED = ("allowed are finite numbers from 0 up",) * 2
 
 
@@ -32,14 +32,18 @@ def clean(raw: RawEntries, option: ScaleOption) -> tuple[RawEntries, Scale]:
 
     Entries of weight zero are not observed; those without a value are dropped with a warning.
     """
-    what = "successes" if raw.counts else "value"
     if not raw.values.size and not isinstance(option, tuple):
         raise UserError("Nothing is observed: there is no row with a value.")
-    raw = replace(raw, values=_numbers(raw, raw.values, what, allowed(option)))
-    if raw.weights is not None:
-        raw = _weighted(raw)
-    scale = _scale(raw, option)
+    raw = with_numbers(raw, option)
+    scale = checked_scale(raw, option)
     return _without_nan(raw), scale
+
+
+def with_numbers(raw: RawEntries, option: ScaleOption) -> RawEntries:
+    """The entries with a weight above zero, with numbers for values and weights."""
+    what = "successes" if raw.counts else "value"
+    raw = replace(raw, values=_numbers(raw, raw.values, what, allowed(option)))
+    return raw if raw.weights is None else _weighted(raw)
 
 
 def _numbers(
@@ -146,14 +150,14 @@ def _weighted(raw: RawEntries) -> RawEntries:
     return raw
 
 
-def _scale(raw: RawEntries, option: ScaleOption) -> Scale:
+def checked_scale(raw: RawEntries, option: ScaleOption) -> Scale:
     """The scale, after every value has been seen to be finite and within it."""
     values = raw.values
     lowest, highest = value_range(values)
     if math.isnan(lowest):
         if isinstance(option, tuple):
             return option  # an empty table on a stated scale: users without any rating
-        raise UserError(_NOTHING)
+        raise UserError(NOTHING)
     if math.isinf(lowest) or math.isinf(highest):
         k = int(np.argmax(np.isinf(values)))
         infinite = f"value {values[k].item()!r} ({raw.place(k)}) is infinite"
@@ -174,9 +178,10 @@ def _without_nan(raw: RawEntries) -> RawEntries:
     if values.dtype.kind != "f" or not n or not math.isnan(values.min()):
         return raw
     observed = ~np.isnan(values)
-    warnings.warn(
-        f"{n - int(observed.sum())} of {n} entries have no value (NaN): they are dropped.",
-        UserWarning,
-        stacklevel=5,
-    )
+    warnings.warn(without_value(n - int(observed.sum()), n), UserWarning, stacklevel=5)
     return raw.kept(observed)
+
+
+def without_value(n_missing: int, n: int) -> str:
+    """What is said of entries without a value."""
+    return f"{n_missing} of {n} entries have no value (NaN): they are dropped."

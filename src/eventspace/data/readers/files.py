@@ -47,7 +47,19 @@ def read_arrow(
         raise UserError(f"{name!r} cannot be read as a table: {printable(reason)}") from error
 
 
+def parquet_files(source: Any) -> list[Path]:
+    """The Parquet files in a folder, by name; none if it is no such folder."""
+    if not isinstance(source, (str, os.PathLike)) or not Path(source).is_dir():
+        return []
+    return sorted(path for path in Path(source).iterdir() if path.suffix == ".parquet")
+
+
 def _read(source: Path | BinaryIO, name: str, options: TextOptions, asked: Asked) -> Read:
+    if isinstance(source, Path) and (files := parquet_files(source)):
+        import pyarrow as pa
+
+        parts = [_read(path, str(path), options, asked).table for path in files]
+        return Read(pa.concat_tables(parts))
     with opened(source) as stream:
         head = stream.peek(len(_PARQUET))
         if head == _PARQUET:

@@ -22,10 +22,8 @@ __all__ = ["CUDA", "available"]
 
 
 @dataclass(frozen=True)
-class CUDA:
+class CUDA(CPU):
     """The engine of the first CUDA device, with ``n_threads`` threads for what it leaves open."""
-
-    n_threads: int = 1
 
     def __post_init__(self) -> None:
         check_available()
@@ -52,7 +50,7 @@ class CUDA:
 
             if 0 < factors.shape[1] <= MOST_EVENTS and len(table.ptr) > 1:
                 return run_rows(step, table, factors, rows)
-        return CPU(self.n_threads).run(step, table, factors, *rows, at_a_time=at_a_time)
+        return super().run(step, table, factors, *rows, at_a_time=at_a_time)
 
     def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:
         """The stage of a descent with these half-steps from these PMFs; None: in this process."""
