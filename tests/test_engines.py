@@ -14,7 +14,8 @@ from eventspace._base.errors import MissingError
 from eventspace.baselines import HypercubeModel, ItemKMeans
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
-from eventspace.engines import ENGINES, cpu, engine
+from eventspace.engines import ENGINES, choice, cpu, engine
+from eventspace.engines.cuda import presence
 from eventspace.engines.gram import normal_equations
 from eventspace.engines.protocol import Product, Sets
 
@@ -178,3 +179,35 @@ def test_an_unknown_engine_is_refused_with_those_that_there_are() -> None:
     assert engine("cpu", 2) == engine("auto", 2) == cpu.CPU(2)
     with pytest.raises(ValueError, match=f"engine='quantum' is unknown; .*{next(iter(ENGINES))}"):
         engine("quantum")
+
+
+def test_the_engine_is_chosen_by_the_table_and_by_what_there_is(monkeypatch) -> None:
+    few, many = choice.MANY - 1, choice.MANY
+    assert str(choice.choose("auto", 1, few)).startswith(
+        "cpu: 1 thread of this machine; a GPU pays"
+    )
+    monkeypatch.setattr(presence, "available", lambda: "none was found")
+    assert str(choice.choose("auto", 2, many)) == (
+        "cpu: 2 threads of this machine; of GPUs none was found"
+    )
+    monkeypatch.setattr(presence, "available", lambda: None)
+    assert choice.choose("auto", 2, few).name == "cpu"
+    assert str(choice.choose("auto", 2, many)) == (
+        "cuda: there is a GPU, and 5,000,000 ratings are worth it"
+    )
+    assert str(choice.choose("dask", 2)) == "dask: as asked for"
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        KolmogorovDescent(2, random_state=0, n_jobs=1),
+        KolmogorovModel(2, n_chains=2, n_warmup=1, n_draws=4, n_jobs=1),
+    ],
+    ids=repr,
+)
+def test_an_estimator_says_where_it_has_learnt(ratings, estimator) -> None:
+    assert estimator.fit(ratings).engine_.startswith("cpu: 1 thread of this machine; ")
+    assert estimator.set_params(engine="cpu").fit(ratings).engine_ == (
+        "cpu: 1 thread of this machine"
+    )

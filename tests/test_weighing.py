@@ -165,7 +165,7 @@ def test_those_without_ratings_are_where_they_are_expected() -> None:
         (11, 24, 5000, 50, 1),
         (5, 6, 5000, 50, 5),
         (1, 6, 5000, 50, 1),
-        (8, 64, 5000, 50, 1),
+        (8, 64, 5000, 50, 2),
     ],
 )
 def test_chains_are_taken_together_where_there_are_users_and_ratings_enough(

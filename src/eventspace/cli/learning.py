@@ -84,6 +84,7 @@ def fit(
         Path | None, typer.Option(metavar="FILE", help="Numbers of items: a column of ids first.")
     ] = None,
     seed: options.Seed = 0,
+    engine: options.Engine = "auto",
     threads: options.Threads = -1,
     user: options.User = None,
     item: options.Item = None,
@@ -116,7 +117,7 @@ def fit(
         "n_models": models,
         "meets": meets,
     }
-    model = made(kind, parameters, random_state=seed, n_jobs=threads)
+    model = made(kind, parameters, random_state=seed, n_jobs=threads, engine=engine)
     attributes = {
         name: path
         for name, path in (
@@ -139,6 +140,8 @@ def fit(
         write_json(facts(model.fitted_))
     else:
         echo(model.summary())
+        if engine != "auto" or not model.engine_.startswith("cpu"):
+            say(f"learnt on {model.engine_}")
         say(f"written: {output}")
     if getattr(model, "interrupted_", False):
         raise typer.Exit(interrupts.exit_code())

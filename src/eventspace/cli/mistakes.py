@@ -36,6 +36,7 @@ OPTIONS = {
     "n_chains": "--chains",
     "n_models": "--models",
     "n_jobs": "--threads",
+    "engine": "--engine",
     "level": "--interval",
     "cv": "--folds",
     "test_size": "--test-size",

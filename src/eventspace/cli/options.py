@@ -83,6 +83,10 @@ Seed = Annotated[
         metavar="N", parser=whole(0, 2**32 - 1), help="The same seed gives the same model."
     ),
 ]
+Engine = Annotated[
+    Literal["auto", "cpu", "cuda", "dask"],
+    typer.Option(help="Where it is learnt: on the cores, on a GPU, or on a Dask cluster."),
+]
 Threads = Annotated[
     int, typer.Option(metavar="N", parser=threads, help="Threads; -1 means every core.")
 ]

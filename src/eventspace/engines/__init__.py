@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from eventspace._base.checks import check_choice
+from eventspace.engines.choice import choose
 from eventspace.engines.protocol import Engine
 
 # the module of this room, and its class, imported when it is asked for
@@ -19,8 +20,8 @@ def engine(name: str, n_threads: int = 1, n_observed: int = 0) -> Engine:
 
     It has ``n_threads`` threads of this process.
     """
-    if name == "auto":
-        name = "cpu"
-    check_choice("engine", name, ENGINES)
+    if name != "auto":
+        check_choice("engine", name, ENGINES)
+    name = choose(name, n_threads, n_observed).name
     found: Engine = getattr(import_module(f"{__name__}.{name}"), ENGINES[name])(n_threads)
     return found

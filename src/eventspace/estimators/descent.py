@@ -16,7 +16,7 @@ from eventspace.fitted.fit import DescentFit
 from eventspace.fitting.constraints import read_given
 from eventspace.fitting.descent import Descent
 from eventspace.fitting.learning import learn
-from eventspace.fitting.settings import DescentSettings, check_settings
+from eventspace.fitting.settings import DescentSettings, check_settings, engine_told
 from eventspace.fitting.sources import gathered, learning_from
 
 
@@ -60,8 +60,10 @@ class KolmogorovDescent(DescentSettings, Estimator):
         10,000 entries and up to 16 events, where they cost next to nothing, else one.
     warm_start : bool, default False
         Go on from the last fit where the ids and ``n_events`` are the same.
-    engine : {"auto", "cpu", "dask"}, default "auto"
-        Where it is learnt: on the cores of this machine, or on a Dask cluster.
+    engine : {"auto", "cpu", "cuda", "dask"}, default "auto"
+        Where it is learnt: on the cores of this machine, on a GPU, or on the workers of a Dask
+        cluster. "auto": the cores, or a GPU if there is one and the table is large. ``engine_``
+        says what it was, and why.
     n_jobs : int or None, default -1
         Threads; -1 means every core, None one. The result does not depend on it.
     random_state : int, RandomState or None, default None
@@ -71,6 +73,8 @@ class KolmogorovDescent(DescentSettings, Estimator):
 
     Attributes
     ----------
+    engine_ : str
+        Where it was learnt, and why there.
     fitted_ : FittedModel
         What was learnt: it answers all questions, and needs no scikit-learn. Its attributes are
         also attributes here.
@@ -130,6 +134,7 @@ class KolmogorovDescent(DescentSettings, Estimator):
             given = read_given(table, pmf, indicators, self.n_events)
             descent = learn(table, settings, machine, given, self._last(table))
             observations = gathered(table)
+            self.engine_ = engine_told(settings, table.n_observed)
         self.fitted_ = FittedModel(DescentFit.of(observations, descent, given.side), settings)
         return self
 

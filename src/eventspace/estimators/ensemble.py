@@ -17,7 +17,7 @@ from eventspace.fitted.fit import EnsembleFit, stacked
 from eventspace.fitting.descent import INTERRUPTED
 from eventspace.fitting.folds import held_out
 from eventspace.fitting.restarts import EnsembleSettings, Restarts, Trial, check_settings
-from eventspace.fitting.settings import engine_to_learn
+from eventspace.fitting.settings import engine_to_learn, engine_told
 
 SIZES = [0.3, 0.0]  # tried for "auto" of indicator_penalty
 HELD_OUT = 0.1
@@ -46,8 +46,9 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
         The cost of each event in an item's set. "auto": 0.3 or none, chosen in the same way.
     n_iter : int, default 5
         The most iterations of each descent at each penalty.
-    engine : {"auto", "cpu", "dask"}, default "auto"
-        Where it is learnt: on the cores of this machine, or on a Dask cluster.
+    engine : {"auto", "cpu", "cuda", "dask"}, default "auto"
+        Where it is learnt: on the cores of this machine, on a GPU, or on the workers of a Dask
+        cluster. "auto": the cores. ``engine_`` says what it was, and why.
     n_jobs : int or None, default -1
         Threads, over which the models are spread. The result does not depend on it.
     random_state : int, RandomState or None, default None
@@ -57,6 +58,8 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
 
     Attributes
     ----------
+    engine_ : str
+        Where it was learnt, and why there.
     fitted_ : FittedEnsemble
         What was learnt: it answers all questions, and needs no scikit-learn. Its attributes are
         also attributes here.
@@ -98,7 +101,7 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
         seed = int(random.randint(2**31))
         penalty = None if self.pmf_penalty == "auto" else float(self.pmf_penalty)
         sizes = SIZES if self.indicator_penalty == "auto" else [float(self.indicator_penalty)]
-        with engine_to_learn(self, observations.n_observed) as engine:
+        with engine_to_learn(self) as engine:
             restarts = Restarts(self.n_events, self.n_iter, engine, self.verbose)
             if fold is not None:
                 best = restarts.best(fold, penalty, sizes, seed)
@@ -127,6 +130,7 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
             indicator_penalty=best.indicator_penalty,
             held_out_error=best.error,
         )
+        self.engine_ = engine_told(self)
         self.fitted_ = FittedEnsemble(fit, self._settings())
         return self
 

@@ -9,6 +9,7 @@ from eventspace.data.observations import to_tell_apart
 from eventspace.estimators.base import Estimator, answered
 from eventspace.fitted.compressed import CompressedModel
 from eventspace.fitted.drawing import readable
+from eventspace.fitting.settings import engine_told
 from eventspace.sampling.settings import ModelSettings, check_model_settings
 
 
@@ -38,8 +39,9 @@ class KolmogorovModel(ModelSettings, Estimator):
     n_warmup, n_draws : int or "auto", default "auto"
         Sweeps of each chain that are thrown away, and those after that. "auto": 60 each for tables
         of less than 10,000 entries, else 20 each.
-    engine : {"auto", "cpu", "dask"}, default "auto"
-        Where it is learnt: on the cores of this machine, or on a Dask cluster.
+    engine : {"auto", "cpu", "cuda", "dask"}, default "auto"
+        Where it is learnt: on the cores of this machine, on a GPU, or on the workers of a Dask
+        cluster. "auto": the cores. ``engine_`` says what it was, and why.
     n_jobs : int or None, default -1
         Threads; -1 means every core, None one. The result does not depend on it.
     random_state : int, RandomState or None, default None
@@ -49,6 +51,8 @@ class KolmogorovModel(ModelSettings, Estimator):
 
     Attributes
     ----------
+    engine_ : str
+        Where it was learnt, and why there.
     fitted_ : CompressedModel
         What was learnt: it answers all questions, and needs no scikit-learn. Its attributes are
         also attributes here.
@@ -112,6 +116,7 @@ class KolmogorovModel(ModelSettings, Estimator):
         of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
         of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
         settings = self._settings()
+        self.engine_ = engine_told(self)
         self.fitted_ = CompressedModel(
             readable(observations, settings, of_users, of_items), settings
         )

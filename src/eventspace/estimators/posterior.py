@@ -11,6 +11,7 @@ from eventspace.estimators.average import AverageEstimator
 from eventspace.estimators.base import answered
 from eventspace.fitted.drawing import drawn
 from eventspace.fitted.posterior import FittedPosterior
+from eventspace.fitting.settings import engine_told
 from eventspace.sampling.settings import SamplingSettings, check_settings
 
 
@@ -37,7 +38,7 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     weigh : bool, default True
         Whether each user weighs the events of several chains at the end, with a law that is learnt
         from all users. Chains are weighed in groups of the same size. A group has at most 64
-        events, and at most one event for every four users. Nothing is weighed with fewer than
+        events, or is of two chains, and at most one event for every four users. Nothing is weighed with fewer than
         twenty ratings per user, one draw per chain, or groups of one chain. If chains are weighed,
         each draw keeps its own indicators, and the draws of a group share their PMFs.
     meets : bool, default True
@@ -53,8 +54,9 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     n_samples : int, default 128
         At most this many of all draws are kept, evenly thinned, at least one of each chain: this
         bounds the memory.
-    engine : {"auto", "cpu", "dask"}, default "auto"
-        Where it is learnt: on the cores of this machine, or on a Dask cluster.
+    engine : {"auto", "cpu", "cuda", "dask"}, default "auto"
+        Where it is learnt: on the cores of this machine, on a GPU, or on the workers of a Dask
+        cluster. "auto": the cores. ``engine_`` says what it was, and why.
     n_jobs : int or None, default -1
         Threads, over which the chains are spread. The result does not depend on it.
     random_state : int, RandomState or None, default None
@@ -64,6 +66,8 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
 
     Attributes
     ----------
+    engine_ : str
+        Where it was learnt, and why there.
     fitted_ : FittedPosterior
         What was learnt: it answers all questions, and needs no scikit-learn. Its attributes are
         also attributes here.
@@ -131,6 +135,7 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
             raise UserError("Attributes are for informed priors: leave them, or informed=True.")
         settings = self._settings()
         fit = drawn(observations, settings, of_users, of_items)
+        self.engine_ = engine_told(self)
         self.fitted_ = FittedPosterior(fit, settings)
         return self
 

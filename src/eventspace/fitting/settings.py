@@ -13,6 +13,7 @@ from eventspace._base.codes import WORD
 from eventspace._base.errors import UserError, UserTypeError
 from eventspace._base.threads import count_threads
 from eventspace.engines import ENGINES, engine
+from eventspace.engines.choice import choose
 from eventspace.engines.protocol import Engine
 from eventspace.fitting.constraints import SharedIndicators
 from eventspace.fitting.half_steps import FreeIndicators, HalfSteps, PmfStep
@@ -74,6 +75,11 @@ def engine_to_learn(model: Any, n_observed: int = 0) -> Iterator[Engine]:
         yield machine
     finally:
         machine.close()
+
+
+def engine_told(model: Any, n_observed: int = 0) -> str:
+    """Where an estimator learns, and why there."""
+    return str(choose(model.engine, checked_threads(model), n_observed))
 
 
 def check_machine(model: Any) -> None:

@@ -27,7 +27,7 @@ from eventspace.pmf import Pairwise
 from eventspace.sampling.draw_pmfs import TINY, one_each
 from eventspace.sampling.priors.noise import SHAPE, NoisePrior
 
-MOST_EVENTS = 64  # of chains that are weighed together: more predict no better, and take longer
+MOST_EVENTS = 64  # of chains that are weighed together, but for two: more predict no better
 LEAST_USERS = 4  # for each of these events, or their law cannot be learnt
 LEAST_RATINGS = 20  # of a user, in the mean: with ten, what is learnt is a law of the noise
 STEPS = 4  # of EM: more of them fit the noise, too
@@ -45,7 +45,7 @@ def together(n_chains: int, n_events: int, by_user: Entries) -> int:
     counts = counts[counts > 0]
     if counts.mean() < LEAST_RATINGS:
         return 1
-    most = min(MOST_EVENTS, len(counts) // LEAST_USERS) // n_events
+    most = min(max(MOST_EVENTS, 2 * n_events), len(counts) // LEAST_USERS) // n_events
     return max(k for k in range(1, n_chains + 1) if k == 1 or (k <= most and n_chains % k == 0))
 
 
