@@ -38,9 +38,10 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     weigh : bool, default True
         Whether each user weighs the events of several chains at the end, with a law that is learnt
         from all users. Chains are weighed in groups of the same size. A group has at most 64
-        events, or is of two chains, and at most one event for every four users. Nothing is weighed with fewer than
-        twenty ratings per user, one draw per chain, or groups of one chain. If chains are weighed,
-        each draw keeps its own indicators, and the draws of a group share their PMFs.
+        events, or is of two chains, and at most one event for every four users. Nothing is weighed
+        with fewer than twenty ratings per user, one draw per chain, or groups of one chain. If
+        chains are weighed, each draw keeps its own indicators, and the draws of a group share their
+        PMFs.
     meets : bool, default True
         Whether who meets what is learnt as well, by which :meth:`recommend` ranks. A full
         table has nothing to learn.
