@@ -23,7 +23,7 @@ from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU, _full_table
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.draw_pmfs import MOST_PRECISION
-from eventspace.sampling.priors import Beforehand, Priors, pmfs
+from eventspace.sampling.priors import Beforehand, Priors
 from eventspace.sampling.priors.bits import RIDGE, Regressions
 from eventspace.sampling.priors.features import RIDGE_OF_CONSTANT, features
 from eventspace.sampling.priors.inclinations import MOST, Inclinations
@@ -682,7 +682,7 @@ def test_centres_are_those_of_the_best_ridge_regression_on_the_others() -> None:
     pmf[~known] = np.nan  # not looked at
     found = []
     for ridge in RIDGES:
-        root = np.sqrt([pmfs.RIDGE_OF_CONSTANT * ridge, *np.full(Z.shape[1] - 1, ridge)])
+        root = np.sqrt([RIDGE_OF_CONSTANT, *np.full(Z.shape[1] - 1, ridge)])
         model = Ridge(alpha=1.0, fit_intercept=False)
         expected = np.empty_like(pmf)
         for u in range(len(Z)):

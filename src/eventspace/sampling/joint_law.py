@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from eventspace._base.functions import QUICK
+from eventspace._base.jit import njit
 from eventspace._base.progress import bar
 from eventspace._base.threads import one_blas_thread, run_together
 from eventspace._base.types import Floats
@@ -81,15 +83,36 @@ class ExpectTheta:
         Q = one_each(Q, len(theta))
         Q[:, diagonal, diagonal] += doubt
         V = np.linalg.inv(tau[:, None, None] * Q + self.A)
-        theta[:] = m = np.einsum("ude,ue->ud", V, tau[:, None] * r + b)
-        error[:] = (
-            e
-            - 2 * np.einsum("ud,ud->u", r, m)
-            + np.einsum("ud,ude,ue->u", m, Q, m)
-            + np.einsum("ude,ude->u", Q, V)
-        )
-        variance[:] = np.einsum("ude,de->u", V, self.square)
+        linear = tau[:, None] * r + b
+        expect(Q, r, e, V, linear, self.square, theta, error, variance)
         return np.asarray(V[rated].sum(axis=0))
+
+
+@njit(**QUICK)
+def expect(
+    Q: Any, r: Any, e: Any, V: Any, linear: Any, square: Any, theta: Any, error: Any, variance: Any
+) -> None:
+    """The means ``V linear``, what ratings are expected to miss, and the variances of chances.
+
+    NumPy's sums of products are rounded by where an array lies in memory; these are not.
+    """
+    n_events = theta.shape[1]
+    for u in range(len(theta)):
+        for d in range(n_events):
+            mean = 0.0
+            for k in range(n_events):
+                mean += V[u, d, k] * linear[u, k]
+            theta[u, d] = mean
+        missed = open_ = 0.0
+        for d in range(n_events):
+            row = doubt = 0.0
+            for k in range(n_events):
+                row += Q[u, d, k] * theta[u, k]
+                doubt += Q[u, d, k] * V[u, d, k]
+                open_ += V[u, d, k] * square[d, k]
+            missed += theta[u, d] * (row - 2.0 * r[u, d]) + doubt
+        error[u] = e[u] + missed
+        variance[u] = open_
 
 
 @dataclass

@@ -16,11 +16,11 @@ import numpy as np
 from eventspace._base.types import Bits, Floats
 from eventspace.sampling.draw_pmfs import TINY
 from eventspace.sampling.log_dirichlet import log_dirichlet
+from eventspace.sampling.priors.features import ridge_of
 from eventspace.sampling.priors.inclinations import Inclinations
 from eventspace.sampling.priors.interface import Prior, State
 
 RIDGES = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)  # to choose from, on features of unit variance
-RIDGE_OF_CONSTANT = 1e-3  # of that of the others
 LEAST_OTHERS = 1e-9  # what a centre owes to other users, at least
 LOG_ODDS_PER_CHANCE = 4.0  # around one half
 LEAST_COUNT = 0.2  # of an event in the Dirichlet law of a PMF
@@ -89,24 +89,20 @@ def regressed_centres(Z: Floats, pmf: Floats, known: Bits) -> Floats:
     """Ridge regressions of PMFs on features Z, each user's learnt from the other known ones.
 
     A user's own PMF is left out, otherwise the centre would follow it wherever it goes. The ridge
-    is the one that predicts the left-out PMFs best. The constant, the first feature, has next to
-    none. In the axes of Z'Z a ridge divides by another number, and all else stays.
+    is the one that predicts the left-out PMFs best.
     """
-    Z = np.hstack([Z[:, :1] / np.sqrt(RIDGE_OF_CONSTANT), Z[:, 1:]])
     rows, mass = Z[known], pmf[known]
-    squares, axes = np.linalg.eigh(rows.T @ rows)
-    W, linear = rows @ axes, axes.T @ (rows.T @ mass)
-    leverage = np.square(W)
+    gram, linear = rows.T @ rows, rows.T @ mass
+    inverses = [np.linalg.inv(gram + np.diag(ridge_of(Z.shape[1], ridge))) for ridge in RIDGES]
     errors = []
-    for ridge in RIDGES:
-        shrunk = 1.0 / (np.maximum(squares, 0.0) + ridge)
-        apart = W @ (shrunk[:, None] * linear) - mass
-        others = 1.0 / np.maximum(1.0 - leverage @ shrunk, LEAST_OTHERS)
-        errors.append(float(np.einsum("ud,ud->u", apart, apart) @ np.square(others)))
-    shrunk = 1.0 / (np.maximum(squares, 0.0) + RIDGES[int(np.argmin(errors))])
-    own = np.where(known, np.square(Z @ axes) @ shrunk, 0.0)[:, None]
-    expected = Z @ (axes @ (shrunk[:, None] * linear))
-    return np.asarray((expected - own * pmf) / np.maximum(1 - own, LEAST_OTHERS))
+    for inverse in inverses:
+        apart = rows @ (inverse @ linear) - mass
+        own = np.einsum("up,up->u", rows @ inverse, rows)
+        left_out = np.einsum("ud,ud->u", apart, apart)
+        errors.append((left_out / np.square(np.maximum(1.0 - own, LEAST_OTHERS))).sum())
+    inverse = inverses[int(np.argmin(errors))]
+    own = np.where(known, np.einsum("up,up->u", Z @ inverse, Z), 0.0)[:, None]
+    return np.asarray((Z @ (inverse @ linear) - own * pmf) / np.maximum(1 - own, LEAST_OTHERS))
 
 
 def lean(indicators: Floats) -> Floats:

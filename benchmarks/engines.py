@@ -1,0 +1,173 @@
+"""How fast is an iteration of the descent, on cores, on a GPU and on a cluster?
+
+On cores it is measured here, beside implicit's alternating least squares at the same rank, in the
+same run. What a GPU and a cluster do is measured by ``benchmarks.engine_cuda``, which needs a GPU,
+and by ``benchmarks.engine_dask``; their figures are put into the same section of the page.
+
+    python -m benchmarks.engines            # measure on cores, and publish all
+    python -m benchmarks.engines publish    # publish what was measured
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from benchmarks import data
+from benchmarks.timing import RESULTS, interleaved, median, publish, save, table
+from eventspace import Observations
+from eventspace._base.threads import count_threads
+from eventspace.engines.cpu import CPU
+from eventspace.engines.gram import fill_quadratics, padded
+from eventspace.fitting.descent import descend, random_start
+from eventspace.fitting.half_steps import HalfSteps
+from eventspace.indicators import Exact
+from eventspace.pmf import Pairwise
+
+# the shapes of MovieLens 1M and 10M, and of Netflix
+SHAPES = {
+    1_000_000: (6_000, 3_700),
+    10_000_000: (70_000, 10_000),
+    100_000_000: (480_000, 17_700),
+}
+RANKS = (8, 16, 32)
+PENALTY = 30.0
+REPEATS = 3
+
+
+def on_cores(sizes: list[int]) -> list[dict[str, Any]]:
+    """Seconds of an iteration, ours and implicit's ALS, on all cores."""
+    rows = []
+    for size in sizes:
+        ratings = data.generated(size, *SHAPES[size])
+        observations = Observations.of(tuple(ratings), scale=(1, 5))
+        for rank in RANKS:
+            calls = {
+                "eventspace": descent(observations, rank, count_threads(-1)),
+                "implicit's ALS": least_squares(ratings, rank),
+            }
+            spent = {name: median(times) for name, times in interleaved(calls, REPEATS).items()}
+            ours = spent["eventspace"]
+            rows.append(
+                {
+                    "ratings": f"{size:,}",
+                    "D, rank": rank,
+                    "eventspace, s": ours,
+                    "implicit's ALS, s": spent["implicit's ALS"],
+                    "/ eventspace": spent["implicit's ALS"] / ours,
+                }
+            )
+            print(table(rows[-1:]).splitlines()[-1], flush=True)
+    return rows
+
+
+def descent(observations: Observations, rank: int, n_threads: int) -> Callable[[], Any]:
+    """An iteration of a descent that has run for two already."""
+    rng = np.random.default_rng(0)
+    steps = HalfSteps.on(CPU(n_threads), Exact(), Pairwise(), 0.0, PENALTY)
+    iterate = partial(
+        descend,
+        random_start(observations, rank, rng),
+        observations,
+        steps,
+        prior="mean",
+        tol=0.0,
+        rng=rng,
+    )
+    iterate(n_iter=2)
+    return partial(iterate, n_iter=1)
+
+
+def least_squares(ratings: data.Ratings, rank: int) -> Callable[[], Any]:
+    """An iteration of implicit's ALS, with its defaults."""
+    from implicit.als import AlternatingLeastSquares
+
+    weights = sparse.csr_array((ratings.values, (ratings.users, ratings.items)))
+    matrix = sparse.csr_matrix(weights)
+    model = AlternatingLeastSquares(factors=rank, iterations=1, random_state=0)
+    model.fit(matrix, show_progress=False)
+    return partial(model.fit, matrix, show_progress=False)
+
+
+def against_peak(size: int) -> list[dict[str, Any]]:
+    """Multiply-adds per second of the sums, on one thread, beside a matrix product and a stream."""
+    from threadpoolctl import threadpool_limits
+
+    rng = np.random.default_rng(0)
+    ratings = data.generated(size, *SHAPES[size])
+    observations = Observations.of(tuple(ratings), scale=(1, 5))
+    square, long = rng.random((1500, 1500)), rng.random(1 << 24)
+    rows = []
+    for rank in RANKS:
+        pmf = padded(rng.dirichlet(np.ones(rank), observations.n_users))
+        n = observations.n_items
+        room = np.empty((n, rank, rank)), np.empty((n, rank)), np.empty(n)
+        calls: dict[str, Callable[[], Any]] = {
+            "sums of items": partial(fill_quadratics, *observations.by_item[:4], pmf, *room),
+            "matrix product": partial(np.dot, square, square),
+            "stream": partial(np.add, long, 1.0, out=np.empty_like(long)),
+        }
+        with threadpool_limits(1):
+            spent = {name: median(times) for name, times in interleaved(calls, REPEATS).items()}
+        done = size * rank * (rank + 1) / 2 / spent["sums of items"]
+        peak = 1500**3 / spent["matrix product"]
+        moved = size * (8 + 8 * pmf.shape[1]) / spent["sums of items"]
+        streamed = 2 * long.nbytes / spent["stream"]
+        rows.append(
+            {
+                "D": rank,
+                "sums of items, G multiply-adds/s": done / 1e9,
+                "matrix product": peak / 1e9,
+                "share": f"{done / peak:.0%}",
+                "sums of items, GB/s": moved / 1e9,
+                "stream": streamed / 1e9,
+                "share ": f"{moved / streamed:.0%}",
+            }
+        )
+    return rows
+
+
+def publish_all() -> None:
+    """Put the figures of all three machines onto the page."""
+    cores = _figures("engines")
+    for name in ("on_cores", "against_peak"):
+        publish(f"engines_{name}", table(cores[name]))
+    there = _figures("engine_dask")
+    for name in ("against_cpu", "killed", "two_at_once", "out_of_core"):
+        publish(f"engine_dask_{name}", table(there[name]))
+    device = _figures("engine_cuda")
+    publish("engine_cuda_kernels", table(device["descent"]["kernels"]))
+    publish(
+        "engine_cuda_iterations",
+        table(
+            [
+                {"what": "a billion ratings, D = 16", "s": device["descent"]["seconds"]},
+                {"what": "the floor: its bytes as a stream", "s": device["descent"]["floor"]},
+                {"what": "20 million ratings, D = 16", "s": device["als"]["ours"]},
+                {"what": "the same, ALS in torch, rank 16", "s": device["als"]["ALS"]},
+            ]
+        ),
+    )
+
+
+def _figures(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())["figures"]
+    return found
+
+
+def main() -> None:
+    """Measure on cores, and publish all."""
+    if sys.argv[1:] != ["publish"]:
+        sizes = [int(float(size)) for size in sys.argv[1:]] or list(SHAPES)
+        save("engines", {"on_cores": on_cores(sizes), "against_peak": against_peak(10_000_000)})
+    publish_all()
+
+
+if __name__ == "__main__":
+    main()
