@@ -135,9 +135,10 @@ def against_peak(size: int) -> list[dict[str, Any]]:
 
 def publish_all() -> None:
     """Put the figures of all three machines onto the page."""
-    cores = _figures("engines")
-    for name in ("on_cores", "against_peak"):
-        publish(f"engines_{name}", table(cores[name]))
+    if (RESULTS / "engines.json").exists():
+        cores = _figures("engines")
+        for name in ("on_cores", "against_peak"):
+            publish(f"engines_{name}", table(cores[name]))
     there = _figures("engine_dask")
     for name in ("against_cpu", "killed", "two_at_once", "out_of_core"):
         publish(f"engine_dask_{name}", table(there[name]))
