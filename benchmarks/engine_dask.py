@@ -145,7 +145,7 @@ def killed() -> list[dict[str, Any]]:
 
 
 def kill(client: Client, seconds: float, done: threading.Event, kills: list[int]) -> None:
-    """SIGKILL to a worker, ten times within so many seconds."""
+    """SIGKILL to a worker, ten times within the given seconds."""
     rng = random.Random(0)
     while kills[0] < KILLS and not done.wait(rng.uniform(0, 2 * seconds / KILLS)):
         processes = workers_of(client)

@@ -68,7 +68,7 @@ class Blocks(NamedTuple):
 
 
 def cut(n_ratings: Int64Array, n_items: int) -> list[int]:
-    """Where to cut users with so many ratings each, into blocks of about equal numbers of ratings.
+    """Where to cut users, given their numbers of ratings, into blocks with about equally many.
 
     It depends on the table only: so do all sums over blocks, to the last bit. Their number is a
     power of two, so that halves of them are equal.

@@ -16,7 +16,7 @@ ENGINES = {"cpu": "CPU", "cuda": "CUDA", "dask": "Dask"}
 
 
 def engine(name: str, n_threads: int = 1, n_observed: int = 0) -> Engine:
-    """The engine of this name, or "auto": the best for a table with so many entries.
+    """The engine of this name, or "auto": the best for a table with ``n_observed`` entries.
 
     It has ``n_threads`` threads of this process.
     """

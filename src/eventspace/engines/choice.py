@@ -18,7 +18,7 @@ class Choice(NamedTuple):
 
 
 def choose(asked: str, n_threads: int, n_observed: int = 0) -> Choice:
-    """The engine that was asked for, or for "auto" the best to descend on so many ratings.
+    """The engine that was asked for, or for "auto" the best to descend on ``n_observed`` ratings.
 
     Chains, which have no use for that number yet, leave it out: they run on the cores.
     """

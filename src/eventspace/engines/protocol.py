@@ -150,7 +150,7 @@ class Engine(Protocol):
         """Threads of this process that it uses, and that others may use meanwhile."""
 
     def with_threads(self, n_threads: int) -> Engine:
-        """The cores of this machine with so many threads: one for each of several tasks."""
+        """The same machine, with ``n_threads`` threads: one for each of several tasks."""
 
     def run(
         self,
@@ -179,7 +179,7 @@ class Engine(Protocol):
         show: bool | None,
         take: Callable[[int, Any], None] = lambda k, found: None,
     ) -> None:
-        """Run jobs of so many steps to their ends, several at a time, under one progress bar.
+        """Run jobs of ``length`` steps to their ends, several at a time, under one progress bar.
 
         ``take`` is told the number of each job that has ended, and what it has found. Ctrl-C, or an
         error in one, stops them all: what there is of each is then in its ``found``.

@@ -23,7 +23,7 @@ AHEAD = 16  # entries between asking for a factor row and using it
 
 
 def make_strip(n_vectors: int, *, top: bool, weighted: bool) -> Callable[..., Any]:
-    """The kernel of strips with so many vectors of columns; it is called as ``plain`` is."""
+    """The kernel of strips with ``n_vectors`` vectors of columns; it is called as ``plain`` is."""
 
     def strip(
         context: Any,
@@ -105,7 +105,7 @@ def make_strip(n_vectors: int, *, top: bool, weighted: bool) -> Callable[..., An
 
 
 def make_line(n_vectors: int) -> Callable[..., Any]:
-    """The kernel that adds factor rows up, so many vectors of columns; called as ``plain`` is."""
+    """The kernel that adds up ``n_vectors`` vectors of factor rows; called as ``plain`` is."""
 
     def line(
         context: Any, factors: Any, index: Any, start: Any, stop: Any, column: Any, sums: Any

@@ -66,7 +66,7 @@ def checked_engine(model: Any) -> Engine:
 
 @contextmanager
 def engine_to_learn(model: Any, n_observed: int = 0) -> Iterator[Engine]:
-    """The engine that an estimator asks for, to learn from a table with so many entries.
+    """The engine that an estimator asks for, to learn from a table with ``n_observed`` entries.
 
     It is there as long as it is learnt, and closed at the end, whatever that is.
     """

@@ -148,7 +148,7 @@ def draw_precisions(
 def _draw_precision(
     state: np.uint64, error: float, count: float, shape: float, rate: float
 ) -> tuple[np.uint64, float]:
-    """A precision given the squared error of so many ratings.
+    """A precision given the squared error of ``count`` ratings.
 
     It is at most MOST_PRECISION: a table without noise would drive it up for ever.
     """

@@ -26,7 +26,7 @@ if not SIMULATED:
 
 
 def with_registers(most: int) -> dict[str, int]:
-    """The option of a kernel whose threads have at most so many; the simulator has none."""
+    """The option that limits the registers of a kernel's threads; the simulator has none."""
     return {} if SIMULATED else {"max_registers": most}
 
 
@@ -36,7 +36,7 @@ def free_bytes() -> float:
 
 
 def blocks_for(n: int, threads: int) -> int:
-    """How many blocks with so many threads do n things; at least one, as a grid must have."""
+    """How many blocks of threads do n things; at least one, as a grid must have."""
     return max(-(-n // threads), 1)
 
 

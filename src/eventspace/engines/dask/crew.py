@@ -53,7 +53,7 @@ class Crew:
 
     @classmethod
     def found(cls, n_workers: int, folder: str) -> Crew:
-        """Those of the current client; without one, so many processes of this machine."""
+        """Those of the current client; without one, ``n_workers`` processes of this machine."""
         with suppress(ValueError):  # there is none
             return cls(default_client(), folder)
         with dask.config.set({"distributed.scheduler.allowed-failures": SUSPICIONS}):
