@@ -34,6 +34,7 @@ from eventspace.engines.protocol import (
     Sums,
     Table,
 )
+from eventspace.engines.workbench import Cores, Workbench
 
 CHUNK_BYTES = 1 << 18  # of quadratics, at most: they stay in the cache until they are solved
 CHUNK_WORK = 2_000_000  # multiply-adds, at least: much less is not worth a thread's attention
@@ -71,8 +72,9 @@ class CPU:
         of_column = getattr(step, "of_column", None)
         if of_column is not None and isinstance(table, Entries):
             table = table.times(of_column)
-        if at_a_time is None and _is_row_by_row(step, table, factors.shape[0]):
+        if _is_row_by_row(step, table, factors.shape[0]):
             cuts, begin = _row_by_row(step, table, factors, rows, self.n_threads)
+            cuts = cuts if at_a_time is None else _blocks(table)
         else:
             plain = factors.numbers if isinstance(factors, Sets) else factors
             cuts, begin = _by_quadratics(step, table, plain, rows, at_a_time)
@@ -100,6 +102,10 @@ class CPU:
     def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:
         """None: a descent takes place in this process."""
         return None
+
+    def workbench(self, observed: Observed, n_events: int) -> Workbench:
+        """A chain's arrays are NumPy's."""
+        return Cores()
 
     def together(
         self,

@@ -171,6 +171,9 @@ class Engine(Protocol):
     def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:
         """The stage of a descent with these half-steps from these PMFs; None: in this process."""
 
+    def workbench(self, observed: Observed, n_events: int) -> Any:
+        """The :class:`Workbench` of a chain that learns from this table."""
+
     def together(
         self,
         title: str,

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from eventspace._base.codes import pack
 from eventspace._base.errors import UserError
 from eventspace._base.randomness import streams
-from eventspace._base.types import Bits, Floats, Seeds
+from eventspace._base.types import Floats
 from eventspace.data.observations import Observations
-from eventspace.engines.protocol import Engine, Sets
+from eventspace.engines.protocol import Engine
+from eventspace.engines.workbench import Held, Workbench
 from eventspace.sampling.draw_indicators import DrawIndicators
 from eventspace.sampling.draw_pmfs import DrawPmfs
 from eventspace.sampling.priors import Priors
@@ -35,17 +35,18 @@ class Chain:
 
     observations: Observations
     engine: Engine
+    bench: Workbench  # where its arrays lie
     priors: Priors
-    pmf: Floats  # users x events
-    indicators: Floats  # items x events, 0 or 1
+    pmf: Held  # users x events
+    indicators: Held  # items x events, 0 or 1
     rng: np.random.Generator
-    precision: Floats = field(init=False)  # of each user's noise
-    error: Floats = field(init=False)  # of each user's ratings, squared, after a sweep
-    n_ratings: Floats = field(init=False)  # of each user
-    known_users: Bits = field(init=False)
-    known_items: Bits = field(init=False)
-    user_seeds: Seeds = field(init=False)
-    item_seeds: Seeds = field(init=False)
+    precision: Held = field(init=False)  # of each user's noise
+    error: Held = field(init=False)  # of each user's ratings, squared, after a sweep
+    n_ratings: Held = field(init=False)  # of each user
+    known_users: Held = field(init=False)  # 1 for the rated, from whom priors learn, else 0
+    known_items: Held = field(init=False)
+    user_seeds: Held = field(init=False)
+    item_seeds: Held = field(init=False)
 
     def __post_init__(self) -> None:
         seen = self.observations
@@ -55,13 +56,15 @@ class Chain:
                 f"A weight of {most:g} is more than a chain can add up ({MOST_WEIGHT:g}): scale "
                 "the weights down."
             )
-        self.pmf, self.indicators = self.pmf.copy(), self.indicators.copy()  # drawn in place
-        self.precision = np.full(seen.n_users, self.priors.noise.mean)
-        self.error = np.full(seen.n_users, np.nan)
-        self.n_ratings = seen.by_user.counts
-        self.known_users, self.known_items = seen.by_user.rated, seen.by_item.rated
-        self.user_seeds = streams(self.rng, seen.n_users)
-        self.item_seeds = streams(self.rng, seen.n_items)
+        hold = self.bench.hold
+        self.pmf, self.indicators = hold(self.pmf.copy()), hold(self.indicators.copy())
+        self.precision = hold(np.full(seen.n_users, self.priors.noise.mean))
+        self.error = hold(np.full(seen.n_users, np.nan))
+        self.n_ratings = hold(seen.by_user.counts)
+        self.known_users = hold(seen.by_user.rated * 1.0)
+        self.known_items = hold(seen.by_item.rated * 1.0)
+        self.user_seeds = hold(streams(self.rng, seen.n_users))
+        self.item_seeds = hold(streams(self.rng, seen.n_items))
 
     def sweep(self) -> None:
         """Draw indicators, noise and PMFs, each given the rest; before each, its prior."""
@@ -80,6 +83,6 @@ class Chain:
         counts = self.priors.pmfs.draw(self, self.rng)
         rows = (self.n_ratings, counts, self.pmf, self.precision, self.error, self.user_seeds)
         step = DrawPmfs(SHAPE, self.priors.noise.rate)
-        sets = Sets(pack(self.indicators > 0.5)[:, 0], self.pmf.shape[1])
+        sets = self.bench.sets(self.indicators)
         self.engine.run(step, self.observations.by_user, sets, *rows)
         self.priors.noise.draw(self, self.rng)

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from eventspace._base.functions import QUICK
-from eventspace._base.jit import njit
 from eventspace._base.progress import bar
 from eventspace._base.threads import one_blas_thread, run_together
 from eventspace._base.types import Floats
@@ -27,6 +26,7 @@ from eventspace.data.entries import Entries
 from eventspace.engines.protocol import Engine
 from eventspace.pmf import Pairwise
 from eventspace.sampling.draw_pmfs import TINY, one_each
+from eventspace.sampling.expect_theta import expect_all, sum_and_expect
 from eventspace.sampling.priors.noise import SHAPE, NoisePrior
 
 MOST_EVENTS = 64  # of chains that are weighed together, but for two: more predict no better
@@ -75,44 +75,16 @@ class ExpectTheta:
     A: Floats  # the inverse of the covariance beforehand
     square: Floats  # events x events: the mean of psi psi' over the items
 
-    def __call__(
-        self, Q: Any, r: Any, e: Any, rated: Any, doubt: Any, tau: Any, b: Any, *found: Any
-    ) -> Floats:
+    def __call__(self, Q: Any, r: Any, e: Any, *rows: Any) -> Floats:
         """Write means, expected squared errors and variances; give the sum of the covariances."""
-        (theta, error, variance), diagonal = found, np.arange(len(self.A))
-        Q = one_each(Q, len(theta))
-        Q[:, diagonal, diagonal] += doubt
-        V = np.linalg.inv(tau[:, None, None] * Q + self.A)
-        linear = tau[:, None] * r + b
-        expect(Q, r, e, V, linear, self.square, theta, error, variance)
-        return np.asarray(V[rated].sum(axis=0))
+        total = np.zeros_like(self.A)
+        expect_all(one_each(Q, len(r)), r, e, self.A, self.square, total, *rows)
+        return total
 
-
-@njit(**QUICK)
-def expect(
-    Q: Any, r: Any, e: Any, V: Any, linear: Any, square: Any, theta: Any, error: Any, variance: Any
-) -> None:
-    """The means ``V linear``, what ratings are expected to miss, and the variances of chances.
-
-    NumPy's sums of products are rounded by where an array lies in memory; these are not.
-    """
-    n_events = theta.shape[1]
-    for u in range(len(theta)):
-        for d in range(n_events):
-            mean = 0.0
-            for k in range(n_events):
-                mean += V[u, d, k] * linear[u, k]
-            theta[u, d] = mean
-        missed = open_ = 0.0
-        for d in range(n_events):
-            row = doubt = 0.0
-            for k in range(n_events):
-                row += Q[u, d, k] * theta[u, k]
-                doubt += Q[u, d, k] * V[u, d, k]
-                open_ += V[u, d, k] * square[d, k]
-            missed += theta[u, d] * (row - 2.0 * r[u, d]) + doubt
-        error[u] = e[u] + missed
-        variance[u] = open_
+    @property
+    def row_by_row(self) -> Any:
+        """The same with the sums."""
+        return partial(sum_and_expect, A=self.A, square=self.square)
 
 
 @dataclass

@@ -1,29 +1,41 @@
-"""The log of Dirichlet densities, which priors ask for again and again."""
+"""The log of Dirichlet densities around centres, which the concentration is drawn by."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from eventspace._base.functions import QUICK, log_gamma
 from eventspace._base.jit import njit
-from eventspace._base.types import Floats
+from eventspace.engines.workbench import RowKernel
+
+LEAST_COUNT = 0.2  # of an event in the Dirichlet law of a PMF
 
 
-def log_dirichlet(counts: Floats, log_pmf: Floats) -> Floats:
-    """The log of each PMF's density, given its pseudo-counts, all above zero."""
-    found = np.empty(len(counts))
-    _log_dirichlet(np.ascontiguousarray(counts), np.ascontiguousarray(log_pmf), found)
-    return found
+@njit(**QUICK, inline="always")
+def log_density(log_pmf: Any, concentration: float, centre: Any) -> float:
+    """Of a PMF with the pseudo-counts ``concentration * centre``, at least LEAST_COUNT each."""
+    total = powers = gammas = 0.0
+    for d in range(centre.size):
+        count = max(concentration * centre[d], LEAST_COUNT)
+        total += count
+        powers += (count - 1.0) * log_pmf[d]
+        gammas += log_gamma(count)
+    return log_gamma(total) - gammas + powers
 
 
 @njit(**QUICK)
-def _log_dirichlet(counts: Any, log_pmf: Any, found: Any) -> None:
-    for u in range(len(counts)):
-        total = powers = gammas = 0.0
-        for d in range(counts.shape[1]):
-            total += counts[u, d]
-            powers += (counts[u, d] - 1.0) * log_pmf[u, d]
-            gammas += log_gamma(counts[u, d])
-        found[u] = log_gamma(total) - gammas + powers
+def write_log_density(
+    u: int, room: Any, centres: Any, log_pmf: Any, found: Any, concentration: float
+) -> None:
+    """Write it for one user."""
+    found[u] = log_density(log_pmf[u], concentration, centres[u])
+
+
+@njit(**QUICK)
+def write_log_densities(centres: Any, log_pmf: Any, found: Any, concentration: float) -> None:
+    """Write it for all users."""
+    for u in range(len(centres)):
+        found[u] = log_density(log_pmf[u], concentration, centres[u])
+
+
+LOG_DENSITIES = RowKernel(write_log_density, write_log_densities)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from eventspace._base.codes import pack, unpack
 from eventspace._base.types import Bits, Codes, Floats
 from eventspace.data.attributes import Attributes
-from eventspace.data.factors import dot_products
 from eventspace.data.observations import Observations
 from eventspace.engines.protocol import Engine
+from eventspace.engines.workbench import Cores
 from eventspace.fitting.descent import descend, random_start
 from eventspace.fitting.half_steps import HalfSteps
 from eventspace.indicators import Local
@@ -133,10 +133,11 @@ class Sampler:
         chances = np.hstack([np.mean(drawn, axis=0) for drawn in bits])
         theta = np.hstack([np.mean(chain.pmf, axis=0) for chain in chains]) / len(chains)
         variance = np.mean([1.0 / tau for chain in chains for tau in chain.precision], axis=0)
-        Z = self.beforehand.user_features(observations)(chances)
+        here, known = Cores(), by_user.rated * 1.0
+        Z = self.beforehand.user_features(observations, here)(chances)
 
         def centres(now: Floats) -> Floats:
-            return regressed_centres(Z, now, by_user.rated)
+            return np.asarray(regressed_centres(Z, now, known, here))
 
         joint = Joint(by_user, chances, self.engine, self.show)
         return joint.learn(theta, 1.0 / variance, centres)
@@ -157,8 +158,9 @@ class Sampler:
                 rng=rng,
             )
         bits = unpack(descent.codes[:, None], self.n_events).astype(np.float64)
-        priors = Priors.of(self.beforehand, observations, self.n_events)
-        return Chain(observations, engine, priors, spread(descent.pmf), bits, rng)
+        bench = engine.workbench(observations, self.n_events)
+        priors = Priors.of(self.beforehand, observations, self.n_events, bench)
+        return Chain(observations, engine, bench, priors, spread(descent.pmf), bits, rng)
 
 
 @dataclass
@@ -178,16 +180,18 @@ class _Sweeps:
     def steps(self) -> Iterator[int]:
         """Draw, and keep one draw in ``each``, the last among them."""
         chain, draws = self.sampler.start(self.observations, self.rng), self.found
+        hold, fetch = chain.bench.hold, chain.bench.fetch
+        users, items = hold(self.users), hold(self.items)
         for sweep in range(self.n_warmup + self.n_draws):
             chain.sweep()
             drawn = sweep - self.n_warmup
             if drawn >= 0:
                 theta, psi = chain.pmf, chain.indicators
                 draws.cost.append(float(chain.error.sum()))
-                draws.watched.append(dot_products(theta, psi, self.users, self.items))
+                draws.watched.append(fetch((theta[users] * psi[items]).sum(axis=1)))
                 if (self.n_draws - 1 - drawn) % self.each == 0:
-                    draws.pmf.append(theta.copy())
-                    draws.codes.append(pack(psi > 0.5)[:, 0])
-                    draws.precision.append(chain.precision.copy())
+                    draws.pmf.append(fetch(theta.copy()))
+                    draws.codes.append(pack(fetch(psi) > 0.5)[:, 0])
+                    draws.precision.append(fetch(chain.precision.copy()))
                     draws.laws.append(chain.priors.laws)
             yield sweep + 1

@@ -12,7 +12,6 @@ the chain, the priors, and the sums over an item's raters, from which each sampl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,16 +21,17 @@ from eventspace._base.randomness import streams
 from eventspace._base.types import Bits, Floats, Positions
 from eventspace.data.entries import Entries
 from eventspace.data.updates import Update
+from eventspace.engines.workbench import Cores
 from eventspace.pmf import Pairwise
 from eventspace.sampling.chain import Chain, spread
+from eventspace.sampling.draw_inclinations import draw_inclined_items, draw_inclined_users
 from eventspace.sampling.draw_indicators import draw_indicators
 from eventspace.sampling.draw_pmfs import draw_pmfs, draw_precisions, one_each
 from eventspace.sampling.joint_law import Joint
 from eventspace.sampling.priors import Laws, Priors
-from eventspace.sampling.priors.bits import log_likelihood_of_bits
 from eventspace.sampling.priors.inclinations import Inclinations
 from eventspace.sampling.priors.noise import SHAPE, NoisePrior
-from eventspace.sampling.priors.pmfs import Around, pseudo_counts
+from eventspace.sampling.priors.pmfs import pseudo_counts
 from eventspace.sampling.sampler import Sampler
 
 PRIOR_STEPS = 5  # of the regressions of the bits, from zero: few are left to go
@@ -61,7 +61,7 @@ class Updating:
     def draw(self, pmf: Floats, bits: Floats, rng: np.random.Generator) -> Moved:
         """In a draw of one chain: drawn as in the chain, with the same priors."""
         chain, users = self.chain(pmf, bits, rng), self.change.users
-        self.draw_users(chain, self.change.new_users, chain.known_items)
+        self.draw_users(chain, self.change.new_users, chain.known_items > 0)
         drawn = self.draw_items(chain, self.expected_bits(chain), 1)
         self.draw_users(chain, users)
         return Moved(chain.pmf[users], 1 / chain.precision[users], np.zeros(len(users)), drawn)
@@ -84,7 +84,7 @@ class Updating:
             chain.pmf[users], chain.precision[users] = found.pmf, found.precision
             return found.variance
 
-        settle(self.change.new_users, chain.known_items)
+        settle(self.change.new_users, chain.known_items > 0)
         drawn = self.draw_items(chain, self.expected_bits(chain), n_samples)
         left_open = settle(users)
         return Moved(chain.pmf[users], 1 / chain.precision[users], left_open, drawn)
@@ -103,23 +103,26 @@ class Updating:
         """A draw with room for what is new, from which priors learn nothing."""
         known, now, laws = self.change.known, self.change.now, self.laws
         beforehand = self.sampler.beforehand._replace(concentration=laws.concentration)
-        priors = Priors.of(beforehand, now, pmf.shape[1])
+        bench = Cores()
+        priors = Priors.of(beforehand, now, pmf.shape[1], bench)
         priors.pmfs.inclinations.variance = laws.user_variance
         priors.bits.inclinations.variance = laws.item_variance
         chain = Chain(
             now,
-            self.sampler.engine.with_threads(1),  # the steps share the generator
+            self.sampler.engine.with_threads(1),
+            bench,
             priors,
             np.pad(pmf, ((0, now.n_users - len(pmf)), (0, 0))),
             np.pad(indicators * 1.0, ((0, now.n_items - len(indicators)), (0, 0))),
             rng,
         )
-        chain.known_users = np.pad(known.by_user.rated, (0, now.n_users - known.n_users))
-        chain.known_items = np.pad(known.by_item.rated, (0, now.n_items - known.n_items))
+        chain.known_users = np.pad(known.by_user.rated * 1.0, (0, now.n_users - known.n_users))
+        chain.known_items = np.pad(known.by_item.rated * 1.0, (0, now.n_items - known.n_items))
         # nothing is known of a new item yet: like the mean, it speaks for no event
-        chain.indicators[self.change.new_items] = chain.indicators[chain.known_items].mean(axis=0)
+        mean = chain.indicators[chain.known_items > 0].mean(axis=0)
+        chain.indicators[self.change.new_items] = mean
         chain.precision[: known.n_users] = self.precision
-        typical = NoisePrior.around(chain.precision[chain.known_users])
+        typical = NoisePrior.around(chain.precision[chain.known_users > 0])
         chain.priors = priors._replace(noise=typical)
         return chain
 
@@ -128,13 +131,13 @@ class Updating:
         if not users.size:
             return
         by_user, prior = self.rated(users, items), chain.priors
-        around = prior.pmfs.expected(chain)
-        centres = around.centres[users]
+        centres, towards = prior.pmfs.expected(chain)
+        centres = centres[users]
         pmf = centres / centres.sum(axis=1, keepdims=True)
         # a normal law as wide as the Dirichlet laws are on average
         variance = float(np.mean(pmf * (1 - pmf))) / (prior.pmfs.concentration + 1)
         strict = 1.0 / max(variance, LEAST_VARIANCE)
-        step = DrawUsers(prior, around.towards, strict, chain.rng)
+        step = DrawUsers(prior, towards, strict)
         n_ratings = by_user.counts
         precision, seeds = chain.precision[users], chain.user_seeds[users]
         rows = (centres, pmf, n_ratings, precision, seeds)
@@ -143,7 +146,7 @@ class Updating:
 
     def expected_bits(self, chain: Chain) -> Floats:
         """The log-odds of the items' bits, if they are inclined to nothing."""
-        return chain.priors.bits.learn(chain, chain.rng, PRIOR_STEPS)[self.change.items]
+        return np.asarray(chain.priors.bits.learn(chain, PRIOR_STEPS)[self.change.items])
 
     def draw_items(self, chain: Chain, log_odds: Floats, n_samples: int) -> Bits:
         """The items, given their raters, and what is expected of their bits: drawn n times.
@@ -155,7 +158,7 @@ class Updating:
         likelier = (log_odds > 0).astype(np.float64)
         bits = np.repeat(likelier[:, None], n_samples, axis=1)
         seeds = streams(chain.rng, bits.shape[0] * n_samples).reshape(-1, n_samples)
-        step = DrawItems(chain.priors.bits.inclinations.variance, chain.rng)
+        step = DrawItems(chain.priors.bits.inclinations.variance)
         weighted = by_item.times(chain.precision)
         chain.engine.run(step, weighted, chain.pmf, log_odds, bits, seeds)
         chain.indicators[items] = bits.mean(axis=1)
@@ -169,23 +172,22 @@ class DrawUsers:
     priors: Priors
     towards: Floats  # where the inclined lean to
     strict: float  # the precision of PMFs around their centres, as if their law were normal
-    rng: np.random.Generator
 
     def __call__(
         self, Q: Any, r: Any, e: Any, centres: Any, pmf: Any, n_ratings: Any, tau: Any, seeds: Any
     ) -> None:
         """Draw precisions tau, and PMFs, which come in at their centres."""
         prior, law = self.priors.pmfs, self.priors.noise
-        Q, around = one_each(Q, len(pmf)), Around(centres, self.towards)
+        Q, tilted = one_each(Q, len(pmf)), np.empty_like(centres)
         A, b = self.strict * np.eye(pmf.shape[1]), self.strict * pmf
         START_SOLVER(law.mean * Q + A, law.mean * r + b, pmf)
         pmf[:] = spread(pmf)
-        inclined = Inclinations.none(len(pmf), pmf.shape[1], prior.inclinations.variance)
+        own = Inclinations.none(len(pmf), pmf.shape[1], prior.inclinations.variance)
+        numbers = prior.concentration, own.variance, own.width
         for _ in range(SWEEPS):
             tau[:] = draw_precisions(Q, r, e, n_ratings, pmf, SHAPE, law.rate, seeds)
-            prior.draw_inclinations(inclined, around, pmf, self.rng)
-            counts = pseudo_counts(prior.concentration, around.tilted(inclined.of_each))
-            draw_pmfs(Q, r, tau, counts, pmf, seeds)
+            draw_inclined_users(centres, self.towards, pmf, own.of_each, tilted, seeds, *numbers)
+            draw_pmfs(Q, r, tau, pseudo_counts(prior.concentration, tilted), pmf, seeds)
 
 
 @dataclass(frozen=True)
@@ -193,19 +195,17 @@ class DrawItems:
     """A step of an engine: sweeps over some items, from their likelier bits."""
 
     variance: float  # of inclinations
-    rng: np.random.Generator
 
     def __call__(self, S: Any, v: Any, e: Any, log_odds: Any, bits: Any, seeds: Any) -> None:
         """Draw the bits of each sample, all from the same sums."""
         n_items, n_samples, n_events = bits.shape
         drawn, states = bits.swapaxes(0, 1).copy(), seeds.T.copy()  # the samples one by one
-        odds = np.tile(log_odds, (n_samples, 1))
         v += log_odds
-        inclined = Inclinations.none(n_items * n_samples, n_events, self.variance)
+        own = Inclinations.none(n_items, n_events, self.variance)
+        inclined = np.zeros((n_samples, n_items))
         for _ in range(SWEEPS):
-            tilts = inclined.of_each.reshape(n_samples, n_items, 1)
             for k in range(n_samples):
-                draw_indicators(S, v + tilts[k], drawn[k], states[k])
-            likelihood = partial(log_likelihood_of_bits, drawn.reshape(odds.shape), odds)
-            inclined.draw(likelihood, self.rng)
+                draw_indicators(S, v + inclined[k, :, None], drawn[k], states[k])
+                rows = drawn[k], log_odds, inclined[k], states[k]
+                draw_inclined_items(*rows, own.variance, own.width)
         bits[:] = drawn.swapaxes(0, 1)

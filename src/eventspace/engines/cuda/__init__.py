@@ -16,6 +16,7 @@ from eventspace.data.entries import Entries
 from eventspace.engines.cpu import CPU
 from eventspace.engines.cuda.presence import available, check_available
 from eventspace.engines.protocol import Factors, Observed, Stage, Step, Table
+from eventspace.engines.workbench import Workbench
 from eventspace.pmf import Pairwise
 
 __all__ = ["CUDA", "available"]
@@ -45,12 +46,23 @@ class CUDA(CPU):
         A step with a kernel of one row runs on the device, with sums from fixed-point factors: it
         is for draws, which rounding changes little. Others run on the cores.
         """
-        if isinstance(table, Entries) and not table.missing.size and hasattr(step, "of_one_row"):
-            from eventspace.engines.cuda.rows import MOST_EVENTS, run_rows
+        if (
+            isinstance(table, Entries)
+            and hasattr(step, "of_one_row")
+            and _is_for_rows(table, factors.shape[1])
+        ):
+            from eventspace.engines.cuda.rows import run_rows
 
-            if 0 < factors.shape[1] <= MOST_EVENTS and len(table.ptr) > 1:
-                return run_rows(step, table, factors, rows)
+            return run_rows(step, table, factors, rows)
         return super().run(step, table, factors, *rows, at_a_time=at_a_time)
+
+    def workbench(self, observed: Observed, n_events: int) -> Workbench:
+        """The device, for a chain whose draws are made there."""
+        if all(_is_for_rows(table, n_events) for table in (observed.by_user, observed.by_item)):
+            from eventspace.engines.cuda.workbench import Device
+
+            return Device()
+        return super().workbench(observed, n_events)
 
     def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:
         """The stage of a descent with these half-steps from these PMFs; None: in this process."""
@@ -77,3 +89,11 @@ class CUDA(CPU):
             self.n_threads,
             stream,
         )
+
+
+def _is_for_rows(table: Table, n_events: int) -> bool:
+    """Whether a kernel of one row can do a step for this table on the device."""
+    from eventspace.engines.cuda.rows import MOST_EVENTS
+
+    entries = isinstance(table, Entries) and not table.missing.size and len(table.ptr) > 1
+    return entries and 0 < n_events <= MOST_EVENTS

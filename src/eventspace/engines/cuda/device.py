@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,19 @@ if not SIMULATED:
     from numba.cuda.core import config
 
     config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # small tables make small grids
+
+
+def new_stream() -> Any:
+    """A stream, on which CuPy's functions run in this thread, too."""
+    if SIMULATED or find_spec("cupy") is None:
+        return cuda.stream()
+    import cupy
+
+    shared = cupy.cuda.Stream(non_blocking=True)
+    shared.use()
+    stream = cuda.external_stream(shared.ptr)
+    stream.kept = shared  # as long as it is used
+    return stream
 
 
 def with_registers(most: int) -> dict[str, int]:

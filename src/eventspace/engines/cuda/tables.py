@@ -70,6 +70,7 @@ class DeviceTable:
     stream: Any
     on_device: Any = field(init=False)  # the pointers
     _cuts: dict[int, list[slice]] = field(init=False, default_factory=dict)
+    _segments: dict[tuple[int, int], Segments] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.on_device = to_device(self.ptr, self.stream)
@@ -94,6 +95,15 @@ class DeviceTable:
     def n_rows(self) -> int:
         """How many rows there are."""
         return len(self.ptr) - 1
+
+    def segments(self, rows: slice, stream: Any) -> Segments:
+        """Those of some rows, on the device."""
+        key = rows.start, rows.stop
+        if key not in self._segments:
+            ptr = self.ptr[rows.start : rows.stop + 1]
+            self._segments[key] = Segments.of(ptr[:-1], ptr[1:]).to_device(stream)
+            stream.synchronize()  # others use other streams
+        return self._segments[key]
 
     def parts(self, stream: Any, n_sums: int) -> Iterator[Part]:
         """All rows, some at a time: so few that ``n_sums`` of each segment have room.

@@ -26,6 +26,7 @@ from eventspace.data.blocks import Blocks, blocks_of
 from eventspace.data.entries import Entries
 from eventspace.engines.cpu import CPU
 from eventspace.engines.protocol import Engine, Factors, Job, Observed, Stage, Step, Table
+from eventspace.engines.workbench import Workbench
 
 with extra("dask", "The engine 'dask' needs", "distributed"):
     import distributed  # noqa: F401
@@ -74,6 +75,10 @@ class Dask:
             return None
         blocks = getattr(observed, "blocks", None) or self._blocks(observed)
         return None if blocks is None else BlockStage(self.crew, blocks, steps, pmf, self._here)
+
+    def workbench(self, observed: Observed, n_events: int) -> Workbench:
+        """That of the cores of this machine."""
+        return self._here.workbench(observed, n_events)
 
     def together(
         self,

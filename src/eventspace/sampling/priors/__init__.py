@@ -13,20 +13,17 @@ Another prior is another file and another line of ``Priors.of``.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
-
-import numpy as np
 
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
+from eventspace.engines.workbench import Workbench
 from eventspace.sampling.priors.bits import BitPrior, Regressions
-from eventspace.sampling.priors.features import Features, features
+from eventspace.sampling.priors.features import Features
 from eventspace.sampling.priors.inclinations import Inclinations
-from eventspace.sampling.priors.interface import State
 from eventspace.sampling.priors.noise import NoisePrior
-from eventspace.sampling.priors.pmfs import PmfPrior, mean_centres, regressed_centres
+from eventspace.sampling.priors.pmfs import PmfPrior
 
 
 class Beforehand(NamedTuple):
@@ -37,22 +34,18 @@ class Beforehand(NamedTuple):
     user_attributes: Floats  # users x attributes, of mean zero; there may be none
     item_attributes: Floats
 
-    def user_features(self, seen: Observations) -> Features:
+    def user_features(self, seen: Observations, bench: Workbench) -> Features:
         """What regressions are told of users, given indicators."""
-        return self._features(seen.by_user, self.user_attributes)
+        return self._features(seen.by_user, self.user_attributes, bench)
 
-    def item_features(self, seen: Observations) -> Features:
+    def item_features(self, seen: Observations, bench: Workbench) -> Features:
         """What regressions are told of items, given PMFs."""
-        return self._features(seen.by_item, self.item_attributes)
+        return self._features(seen.by_item, self.item_attributes, bench)
 
-    def _features(self, entries: Entries, attributes: Floats) -> Features:
-        if not self.knows_of(entries, attributes):
-            return lambda others: np.ones((len(attributes), 1))
-        return partial(features, entries, attributes)
-
-    def knows_of(self, entries: Entries, attributes: Floats) -> bool:
-        """Whether anything is known of rows. Where what is missing says no, who rated is no news"""
-        return self.informed and (not entries.missing.size or attributes.shape[1] > 0)
+    def _features(self, entries: Entries, attributes: Floats, bench: Workbench) -> Features:
+        # where what is missing says no, who rated is no news
+        told = self.informed and (not entries.missing.size or attributes.shape[1] > 0)
+        return Features(entries, attributes, bench, told)
 
 
 class Laws(NamedTuple):
@@ -71,23 +64,21 @@ class Priors(NamedTuple):
     noise: NoisePrior
 
     @classmethod
-    def of(cls, beforehand: Beforehand, seen: Observations, n_events: int) -> Priors:
+    def of(
+        cls, beforehand: Beforehand, seen: Observations, n_events: int, bench: Workbench
+    ) -> Priors:
         """The priors of a chain that begins."""
-        of_users, of_items = beforehand.user_features(seen), beforehand.item_features(seen)
-        n_features = of_items(np.zeros((seen.n_users, n_events))).shape[1]
-        given = beforehand.concentration
-
-        def centres(state: State) -> Floats:
-            if not beforehand.knows_of(seen.by_user, beforehand.user_attributes):
-                return mean_centres(state.pmf, state.known_users)
-            return regressed_centres(of_users(state.indicators), state.pmf, state.known_users)
-
-        concentration = float(n_events) if given is None else given
+        of_users = beforehand.user_features(seen, bench)
+        of_items = beforehand.item_features(seen, bench)
         inclined_users = Inclinations.none(seen.n_users, n_events)
         inclined_items = Inclinations.none(seen.n_items, n_events)
+        for inclined in (inclined_users, inclined_items):
+            inclined.of_each = bench.hold(inclined.of_each)
+        given = beforehand.concentration
+        concentration = float(n_events) if given is None else given
         return cls(
-            BitPrior(of_items, Regressions(n_features, n_events), inclined_items),
-            PmfPrior(centres, inclined_users, concentration, is_given=given is not None),
+            BitPrior(of_items, Regressions(of_items.number(n_events), n_events), inclined_items),
+            PmfPrior(of_users, inclined_users, concentration, is_given=given is not None),
             NoisePrior(),
         )
 

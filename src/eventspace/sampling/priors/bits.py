@@ -8,18 +8,17 @@ given the PMFs and bits of that sweep.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
-from scipy.special import expit
 
-from eventspace._base.types import Bits, Floats
-from eventspace.engines.gram import weighted_squares
+from eventspace.engines.workbench import Held, Workbench
+from eventspace.sampling.draw_inclinations import INCLINED_ITEMS, MOST
 from eventspace.sampling.priors.features import Features, ridge_of
-from eventspace.sampling.priors.inclinations import MOST, Inclinations
+from eventspace.sampling.priors.inclinations import Inclinations
 from eventspace.sampling.priors.interface import Prior, State
 
 RIDGE = 20.0  # on features of unit variance: twenty rows that say nothing
+FLAT = 1e-4  # log-odds around which the logistic curve is a line
 
 
 @dataclass
@@ -30,20 +29,22 @@ class BitPrior(Prior):
     regressions: Regressions
     inclinations: Inclinations
 
-    def draw(self, state: State, rng: np.random.Generator) -> Floats:
+    def draw(self, state: State, rng: np.random.Generator) -> Held:
         """The log-odds, items x events."""
-        expected = self.learn(state, rng)
+        expected = self.learn(state)
         self.inclinations.draw_variance(state.known_items, rng)
         return expected + self.inclinations.of_each[:, None]
 
-    def learn(self, state: State, rng: np.random.Generator, n_steps: int = 1) -> Floats:
+    def learn(self, state: State, n_steps: int = 1) -> Held:
         """Draw inclinations, and let the regressions go a step; log-odds without inclinations."""
+        bench, own = state.bench, self.inclinations
         X, psi = self.features(state.pmf), state.indicators
         for _ in range(n_steps):
-            expected = self.regressions.expected(X)
-            self.inclinations.draw(partial(log_likelihood_of_bits, psi, expected), rng)
-            self.regressions.learn(X, psi, state.known_items, self.inclinations.of_each)
-        return self.regressions.expected(X)
+            expected = self.regressions.expected(X, bench)
+            rows = psi, expected, own.of_each, state.item_seeds
+            bench.each(INCLINED_ITEMS, *rows, own.variance, own.width)
+            self.regressions.learn(X, psi, state.known_items, own.of_each, bench)
+        return self.regressions.expected(X, bench)
 
 
 class Regressions:
@@ -52,26 +53,19 @@ class Regressions:
     def __init__(self, n_features: int, n_events: int) -> None:
         self.weights = np.zeros((n_features, n_events))
 
-    def expected(self, X: Floats) -> Floats:
+    def expected(self, X: Held, bench: Workbench) -> Held:
         """Log-odds of items that are inclined to nothing."""
-        return np.clip(X @ self.weights, -MOST, MOST)
+        return np.clip(X @ bench.hold(self.weights), -MOST, MOST)
 
-    def learn(self, X: Floats, indicators: Floats, known: Bits, inclined: Floats) -> None:
+    def learn(self, X: Held, psi: Held, known: Held, inclined: Held, bench: Workbench) -> None:
         """A step of each, given the inclinations of all items; only the known count."""
-        rows, psi = X[known], indicators[known]
-        eta = rows @ self.weights + inclined[known, None]
-        p = expit(eta)
+        eta = X @ bench.hold(self.weights) + inclined[:, None]
         # the parabola that touches the log-likelihood here and lies below it everywhere (Jaakkola
         # and Jordan, 2000): its summit is never a step too far, as Newton's may be
-        bend = np.where(np.abs(eta) > 1e-4, (p - 0.5) / np.where(eta == 0, 1.0, eta), 0.25)
+        away = np.abs(eta) > FLAT
+        bend = np.where(away, np.tanh(eta / 2) / np.where(away, 2 * eta, 1.0), 0.25)
+        beyond = psi - 0.5 - bend * eta  # the bit, less its chance
         ridge = ridge_of(X.shape[1], RIDGE)
-        curvature = weighted_squares(rows, bend) + np.diag(ridge)
-        slope = rows.T @ (psi - p) - ridge[:, None] * self.weights
+        curvature = bench.weighted_squares(X, known[:, None] * bend) + np.diag(ridge)
+        slope = bench.fetch(X.T @ (known[:, None] * beyond)) - ridge[:, None] * self.weights
         self.weights += np.linalg.solve(curvature, slope.T[:, :, None])[:, :, 0].T
-
-
-def log_likelihood_of_bits(indicators: Floats, log_odds: Floats, inclined: Floats) -> Floats:
-    """Of each item's bits, up to a constant, with its inclination added to their log-odds."""
-    found: Floats = inclined * indicators.sum(axis=1)
-    found -= np.log1p(np.exp(log_odds + inclined[:, None])).sum(axis=1)  # at most 2 MOST each
-    return found

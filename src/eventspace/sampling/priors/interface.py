@@ -6,17 +6,20 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from eventspace._base.types import Bits, Floats
+from eventspace.engines.workbench import Held, Workbench
 
 
 class State(Protocol):
-    """Where a chain stands, and from whom its priors learn."""
+    """Where a chain stands, and from whom its priors learn. The arrays lie on the workbench."""
 
-    pmf: Floats  # users x events
-    indicators: Floats  # items x events, 0 or 1
-    precision: Floats  # of each user's noise
-    known_users: Bits
-    known_items: Bits
+    bench: Workbench
+    pmf: Held  # users x events
+    indicators: Held  # items x events, 0 or 1
+    precision: Held  # of each user's noise
+    known_users: Held  # 1 for those whom priors learn from, else 0
+    known_items: Held
+    user_seeds: Held
+    item_seeds: Held
 
 
 class Prior(Protocol):

@@ -31,5 +31,5 @@ class NoisePrior(Prior):
 
     def draw(self, state: State, rng: np.random.Generator) -> None:
         """The rate, by its conjugate law, with a prior that is worth one user."""
-        known = state.precision[state.known_users]
-        self.rate = rng.gamma(SHAPE * (len(known) + 1)) / (known.sum() + SHAPE / RATE)
+        known, n = state.known_users * state.precision, float(state.known_users.sum())
+        self.rate = rng.gamma(SHAPE * (n + 1)) / (float(known.sum()) + SHAPE / RATE)
