@@ -64,11 +64,14 @@ def test_chains_of_several_threads_keep_to_themselves() -> None:
     assert together[1][1].shape == (14, 4)
 
 
-def test_a_posterior_is_that_of_the_cpu() -> None:
-    options = {"n_chains": 1, "n_warmup": 1, "n_draws": 4, "random_state": 0, "n_jobs": 1}
-    options |= {"informed": False, "meets": False, "weigh": False}
+@pytest.mark.parametrize("informed", [False, True])
+def test_a_posterior_is_that_of_the_cpu(informed) -> None:
+    """Its chains run side by side on the device; on the cores each is by itself."""
+    options = {"n_chains": 2, "n_warmup": 1, "n_draws": 4, "random_state": 0, "n_jobs": 1}
+    options |= {"informed": informed, "meets": False, "weigh": False}
     fits = [
         KolmogorovPosterior(2, engine=name, **options).fit(table(2, (10, 5), seed=3))
         for name in ("cpu", "cuda")
     ]
+    assert_allclose(fits[1].cost_, fits[0].cost_, rtol=1e-5)
     assert_allclose(fits[1].predict(), fits[0].predict(), atol=1e-4)

@@ -58,9 +58,27 @@ def fill_normal(state: np.uint64, out: NDArray[np.float64]) -> np.uint64:
     return state
 
 
-def streams(rng: np.random.Generator, n: int) -> NDArray[np.uint64]:
-    """Starting states of n streams."""
-    return rng.integers(1, 2**64, size=n, dtype=np.uint64)
+class Generators:
+    """The generators of several chains; what is drawn has a number for each of them."""
+
+    def __init__(self, each: list[np.random.Generator]) -> None:
+        self.each = each
+
+    def gamma(self, shape: Any) -> NDArray[np.float64]:
+        """From the Gamma law of each chain's shape."""
+        shapes = np.broadcast_to(shape, len(self.each))
+        return np.array([rng.gamma(own) for rng, own in zip(self.each, shapes, strict=True)])
+
+
+def each_generator(rng: Any) -> list[np.random.Generator]:
+    """The generators of all chains."""
+    return rng.each if isinstance(rng, Generators) else [rng]
+
+
+def streams(rng: Any, n: int) -> NDArray[np.uint64]:
+    """Starting states of n streams, or of n for each of several chains."""
+    drawn = [own.integers(1, 2**64, size=n, dtype=np.uint64) for own in each_generator(rng)]
+    return np.stack(drawn) if isinstance(rng, Generators) else drawn[0]
 
 
 def seed_of(random_state: Any) -> int:

@@ -103,6 +103,10 @@ class CPU:
         """None: a descent takes place in this process."""
         return None
 
+    def abreast(self, observed: Observed, n_events: int) -> int | None:
+        """One: each chain has its own thread."""
+        return 1
+
     def workbench(self, observed: Observed, n_events: int) -> Workbench:
         """A chain's arrays are NumPy's."""
         return Cores()

@@ -171,6 +171,9 @@ class Engine(Protocol):
     def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:
         """The stage of a descent with these half-steps from these PMFs; None: in this process."""
 
+    def abreast(self, observed: Observed, n_events: int) -> int | None:
+        """How many chains it runs side by side; None: all of them."""
+
     def workbench(self, observed: Observed, n_events: int) -> Any:
         """The :class:`Workbench` of a chain that learns from this table."""
 

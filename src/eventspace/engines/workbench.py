@@ -2,7 +2,8 @@
 
 They are NumPy's arrays, or those of a library that takes NumPy's functions, as CuPy's does on a
 GPU. So what priors learn is written once, with NumPy's functions. What these cannot do quickly is
-asked of the workbench.
+asked of the workbench. On the cores each chain is by itself. On a GPU several run side by side, and
+the first axis of their arrays says which.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ Held: TypeAlias = Any  # an array on a workbench
 class RowKernel(NamedTuple):
     """What is done with each row of some arrays, whatever the others hold."""
 
-    of_one: Any  # its place, ``ROOM`` real numbers to write on, then what it is called with
-    of_all: Any  # the same for all rows, one after the other
+    of_one: Any  # of which chain, the row, ``ROOM`` real numbers to write on, then the arrays
+    of_all: Any  # the same for all rows of one chain, one after the other
 
 
 class Workbench(Protocol):
@@ -36,8 +37,11 @@ class Workbench(Protocol):
     def fetch(self, array: Held) -> NDArray[Any]:
         """A held array, for NumPy."""
 
-    def each(self, kernel: RowKernel, *given: Any) -> None:
-        """Do it for every row of the first array. The arrays are held ones."""
+    def numbers(self, of_chain: Any) -> Held:
+        """A number, or one for each of several chains, to go with their rows x columns."""
+
+    def each(self, kernel: RowKernel, rows: tuple[Held, ...], of_chain: tuple[Held, ...]) -> None:
+        """Do it for every row of some arrays, given arrays that all rows of a chain share."""
 
     def sums_of_rows(self, entries: Entries, factors: Held) -> Held:
         """The sum of the factors that the entries of each row point to: rows x events."""
@@ -60,9 +64,13 @@ class Cores:
         """The array itself."""
         return array
 
-    def each(self, kernel: RowKernel, *given: Any) -> None:
+    def numbers(self, of_chain: Any) -> Any:
+        """The number."""
+        return of_chain
+
+    def each(self, kernel: RowKernel, rows: tuple[Held, ...], of_chain: tuple[Held, ...]) -> None:
         """Do it for one row after the other."""
-        kernel.of_all(*given)
+        kernel.of_all(*rows, *(array[None] for array in of_chain))
 
     def sums_of_rows(self, entries: Entries, factors: Floats) -> Floats:
         """The sum of the factors that the entries of each row point to: rows x events."""

@@ -1,4 +1,6 @@
-"""One chain: a state of PMFs, indicators and noise; a sweep draws the next.
+"""A chain: a state of PMFs, indicators and noise; a sweep draws the next.
+
+Several may run side by side: then the first axis of each array says which.
 
 Sums of PMFs are of numbers with 32 bits: a law does not depend on the eighth digit.
 """
@@ -6,6 +8,7 @@ Sums of PMFs are of numbers with 32 bits: a law does not depend on the eighth di
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +42,7 @@ class Chain:
     priors: Priors
     pmf: Held  # users x events
     indicators: Held  # items x events, 0 or 1
-    rng: np.random.Generator
+    rng: Any  # a generator, or those of several chains
     precision: Held = field(init=False)  # of each user's noise
     error: Held = field(init=False)  # of each user's ratings, squared, after a sweep
     n_ratings: Held = field(init=False)  # of each user
@@ -58,13 +61,19 @@ class Chain:
             )
         hold = self.bench.hold
         self.pmf, self.indicators = hold(self.pmf.copy()), hold(self.indicators.copy())
-        self.precision = hold(np.full(seen.n_users, self.priors.noise.mean))
-        self.error = hold(np.full(seen.n_users, np.nan))
+        typical = np.asarray(self.priors.noise.mean)[..., None]
+        self.precision = hold(typical * np.ones(seen.n_users))
+        self.error = hold(np.full(self.precision.shape, np.nan))
         self.n_ratings = hold(seen.by_user.counts)
         self.known_users = hold(seen.by_user.rated * 1.0)
         self.known_items = hold(seen.by_item.rated * 1.0)
         self.user_seeds = hold(streams(self.rng, seen.n_users))
         self.item_seeds = hold(streams(self.rng, seen.n_items))
+
+    @property
+    def each(self) -> list[tuple[int, ...]]:
+        """The place of each chain in the arrays; of one alone, all of them."""
+        return list(np.ndindex(*self.pmf.shape[:-2]))
 
     def sweep(self) -> None:
         """Draw indicators, noise and PMFs, each given the rest; before each, its prior."""
@@ -74,15 +83,18 @@ class Chain:
     def draw_indicators(self) -> None:
         """Each item's, given the PMFs and the noise of its raters."""
         log_odds = self.priors.bits.draw(self, self.rng)
-        rows = (log_odds, self.indicators, self.item_seeds)
-        step, by_item = DrawIndicators(self.precision), self.observations.by_item
-        self.engine.run(step, by_item, self.pmf.astype(np.float32), *rows)
+        single, by_item = self.pmf.astype(np.float32), self.observations.by_item
+        for k in self.each:
+            rows = log_odds[k], self.indicators[k], self.item_seeds[k]
+            self.engine.run(DrawIndicators(self.precision[k]), by_item, single[k], *rows)
 
     def draw_pmfs(self) -> None:
         """Each user's noise and PMF, given the indicators."""
         counts = self.priors.pmfs.draw(self, self.rng)
-        rows = (self.n_ratings, counts, self.pmf, self.precision, self.error, self.user_seeds)
-        step = DrawPmfs(SHAPE, self.priors.noise.rate)
-        sets = self.bench.sets(self.indicators)
-        self.engine.run(step, self.observations.by_user, sets, *rows)
+        by_user, rate = self.observations.by_user, np.asarray(self.priors.noise.rate)
+        for k in self.each:
+            drawn = self.pmf[k], self.precision[k], self.error[k], self.user_seeds[k]
+            sets = self.bench.sets(self.indicators[k])
+            step = DrawPmfs(SHAPE, float(rate[k]))
+            self.engine.run(step, by_user, sets, self.n_ratings, counts[k], *drawn)
         self.priors.noise.draw(self, self.rng)

@@ -25,36 +25,40 @@ STEPS = 2  # in a sweep
 
 @njit(**QUICK)
 def draw_inclined_user(
+    c: int,
     u: int,
     room: Any,
     centres: Any,
-    towards: Any,
     pmf: Any,
     inclined: Any,
     tilted: Any,
     seeds: Any,
-    concentration: float,
-    variance: float,
-    width: float,
+    towards: Any,
+    numbers: Any,
 ) -> None:
-    """Draw ``inclined[u]`` given the PMF; ``tilted[u]`` is the centre that leans by it."""
+    """Draw ``inclined[u]`` given the PMF; ``tilted[u]`` is the centre that leans by it.
+
+    The inclined of chain c lean ``towards[c]``. Its numbers are the concentration, the variance of
+    inclinations, and the width of a step.
+    """
     n_events = pmf.shape[1]
-    log_pmf, centre = room[:n_events], tilted[u]
+    log_pmf, centre, lean = room[:n_events], tilted[u], towards[c]
+    concentration, variance, width = numbers[c, 0], numbers[c, 1], numbers[c, 2]
     for d in range(n_events):
         log_pmf[d] = log(max(pmf[u, d], TINY))
     state, x = seeds[u], inclined[u]
-    tilt(x, centres[u], towards, centre)
+    tilt(x, centres[u], lean, centre)
     now = log_density(log_pmf, concentration, centre) - x * x / (2.0 * variance)
     for _ in range(STEPS):
         state, normal = draw_normal(state)
         state = next_random(state)
         other = x + width * normal
         if abs(other) < MOST:
-            tilt(other, centres[u], towards, centre)
+            tilt(other, centres[u], lean, centre)
             there = log_density(log_pmf, concentration, centre) - other * other / (2.0 * variance)
             if math.log(1.0 - uniform(state)) < there - now:
                 x, now = other, there
-    tilt(x, centres[u], towards, centre)
+    tilt(x, centres[u], lean, centre)
     seeds[u], inclined[u] = state, x
 
 
@@ -72,35 +76,30 @@ def tilt(x: float, centre: Any, towards: Any, tilted: Any) -> None:
 
 @njit(**QUICK)
 def draw_inclined_users(
-    centres: Any,
-    towards: Any,
-    pmf: Any,
-    inclined: Any,
-    tilted: Any,
-    seeds: Any,
-    concentration: float,
-    variance: float,
-    width: float,
+    centres: Any, pmf: Any, inclined: Any, tilted: Any, seeds: Any, towards: Any, numbers: Any
 ) -> None:
     """Draw the inclinations of all users, in place."""
-    room, numbers = np.empty(pmf.shape[1]), (concentration, variance, width)
+    room, shared = np.empty(pmf.shape[1]), (towards, numbers)
     for u in range(len(pmf)):
-        draw_inclined_user(u, room, centres, towards, pmf, inclined, tilted, seeds, *numbers)
+        draw_inclined_user(0, u, room, centres, pmf, inclined, tilted, seeds, *shared)
 
 
 @njit(**QUICK)
 def draw_inclined_item(
+    c: int,
     i: int,
     room: Any,
     indicators: Any,
     log_odds: Any,
     inclined: Any,
     seeds: Any,
-    variance: float,
-    width: float,
+    numbers: Any,
 ) -> None:
-    """Draw ``inclined[i]`` given the bits, whose log-odds it adds to."""
-    psi, odds = indicators[i], log_odds[i]
+    """Draw ``inclined[i]`` given the bits, whose log-odds it adds to.
+
+    The numbers of chain c are the variance of inclinations, and the width of a step.
+    """
+    psi, odds, variance, width = indicators[i], log_odds[i], numbers[c, 0], numbers[c, 1]
     n_true = 0.0
     for d in range(psi.size):
         n_true += psi[d]
@@ -128,12 +127,12 @@ def _log_of_all(log_odds: Any, inclined: float) -> float:
 
 @njit(**QUICK)
 def draw_inclined_items(
-    indicators: Any, log_odds: Any, inclined: Any, seeds: Any, variance: float, width: float
+    indicators: Any, log_odds: Any, inclined: Any, seeds: Any, numbers: Any
 ) -> None:
     """Draw the inclinations of all items, in place."""
     room = np.empty(0)
     for i in range(len(indicators)):
-        draw_inclined_item(i, room, indicators, log_odds, inclined, seeds, variance, width)
+        draw_inclined_item(0, i, room, indicators, log_odds, inclined, seeds, numbers)
 
 
 INCLINED_USERS = RowKernel(draw_inclined_user, draw_inclined_users)

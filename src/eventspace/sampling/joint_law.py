@@ -145,7 +145,7 @@ class Joint:
     def _precision(self, error: Floats, law: NoisePrior) -> Floats:
         """The mean of each user's Gamma law, given the squared error."""
         precision = (SHAPE + self._counts / 2) / (law.rate + np.maximum(error, 0.0) / 2)
-        return np.minimum(precision, MOST_PRECISION)
+        return np.asarray(np.minimum(precision, MOST_PRECISION))
 
     def expect(self, covariance: Floats, centres: Floats, precision: Floats) -> Expected:
         """The mean of theta of each user, given the ratings, and what follows from its law."""

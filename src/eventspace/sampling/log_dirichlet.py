@@ -25,17 +25,17 @@ def log_density(log_pmf: Any, concentration: float, centre: Any) -> float:
 
 @njit(**QUICK)
 def write_log_density(
-    u: int, room: Any, centres: Any, log_pmf: Any, found: Any, concentration: float
+    c: int, u: int, room: Any, centres: Any, log_pmf: Any, found: Any, concentration: Any
 ) -> None:
-    """Write it for one user."""
-    found[u] = log_density(log_pmf[u], concentration, centres[u])
+    """Write it for user u, with the concentration of chain c."""
+    found[u] = log_density(log_pmf[u], concentration[c, 0], centres[u])
 
 
 @njit(**QUICK)
-def write_log_densities(centres: Any, log_pmf: Any, found: Any, concentration: float) -> None:
+def write_log_densities(centres: Any, log_pmf: Any, found: Any, concentration: Any) -> None:
     """Write it for all users."""
     for u in range(len(centres)):
-        found[u] = log_density(log_pmf[u], concentration, centres[u])
+        found[u] = log_density(log_pmf[u], concentration[0, 0], centres[u])
 
 
 LOG_DENSITIES = RowKernel(write_log_density, write_log_densities)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.codes import pack, unpack
+from eventspace._base.randomness import Generators, each_generator
 from eventspace._base.types import Bits, Codes, Floats
 from eventspace.data.attributes import Attributes
 from eventspace.data.observations import Observations
@@ -115,15 +116,21 @@ class Sampler:
         at = np.linspace(0, len(p) - 1, min(WATCHED, len(p))).astype(np.int64)
         alone = replace(self, engine=self.engine.with_threads(1))
         numbers = n_warmup, n_draws, each, u[at], i[at]
-        jobs = [_Sweeps(alone, observations, rng, *numbers) for rng in rngs]
+        abreast = self.engine.abreast(observations, self.n_events) or len(rngs)
+        groups = [rngs[k : k + abreast] for k in range(0, len(rngs), abreast)]
+        jobs = [_Sweeps(alone, observations, own, *numbers) for own in groups]
+
+        def found() -> list[Draws]:
+            return [draws for job in jobs for draws in job.found]
+
         try:
             self.engine.together("sweeps", jobs, n_warmup + n_draws, self.show)
         except KeyboardInterrupt:
-            kept = evened([job.found for job in jobs])
+            kept = evened(found())
             if not kept:
                 raise
             return kept, True
-        return [job.found for job in jobs], False
+        return found(), False
 
     def weigh(
         self, observations: Observations, chains: list[Draws], bits: list[list[Bits]]
@@ -142,8 +149,19 @@ class Sampler:
         joint = Joint(by_user, chances, self.engine, self.show)
         return joint.learn(theta, 1.0 / variance, centres)
 
-    def start(self, observations: Observations, rng: np.random.Generator) -> Chain:
-        """A chain where a descent ends, down ever weaker penalties."""
+    def start(self, observations: Observations, rng: Any) -> Chain:
+        """A chain where a descent ends, down ever weaker penalties; or several side by side."""
+        starts = [self._descended(observations, own) for own in each_generator(rng)]
+        pmf, bits = (np.stack(parts) for parts in zip(*starts, strict=True))
+        if not isinstance(rng, Generators):
+            pmf, bits = pmf[0], bits[0]
+        bench = self.engine.workbench(observations, self.n_events)
+        priors = Priors.of(self.beforehand, observations, self.n_events, bench, pmf.shape[:-2])
+        return Chain(observations, self.engine.with_threads(1), bench, priors, pmf, bits, rng)
+
+    def _descended(
+        self, observations: Observations, rng: np.random.Generator
+    ) -> tuple[Floats, Floats]:
         descent = random_start(observations, self.n_events, rng)
         engine = self.engine.with_threads(1)
         for penalty in START_PENALTIES:
@@ -157,41 +175,44 @@ class Sampler:
                 tol=0.0,
                 rng=rng,
             )
-        bits = unpack(descent.codes[:, None], self.n_events).astype(np.float64)
-        bench = engine.workbench(observations, self.n_events)
-        priors = Priors.of(self.beforehand, observations, self.n_events, bench)
-        return Chain(observations, engine, bench, priors, spread(descent.pmf), bits, rng)
+        return spread(descent.pmf), unpack(descent.codes[:, None], self.n_events).astype(np.float64)
 
 
 @dataclass
 class _Sweeps:
-    """One chain from its start to its end."""
+    """One chain from its start to its end, or some side by side."""
 
     sampler: Sampler
     observations: Observations
-    rng: np.random.Generator
+    rngs: list[np.random.Generator]
     n_warmup: int
     n_draws: int
     each: int
     users: NDArray[np.int32]  # of the entries that are watched
     items: NDArray[np.int32]
-    found: Draws = field(default_factory=lambda: Draws([], [], [], [], [], []))
+    found: list[Draws] = field(init=False)  # of each chain
+
+    def __post_init__(self) -> None:
+        self.found = [Draws([], [], [], [], [], []) for _ in self.rngs]
 
     def steps(self) -> Iterator[int]:
         """Draw, and keep one draw in ``each``, the last among them."""
-        chain, draws = self.sampler.start(self.observations, self.rng), self.found
-        hold, fetch = chain.bench.hold, chain.bench.fetch
-        users, items = hold(self.users), hold(self.items)
+        rng = self.rngs[0] if len(self.rngs) == 1 else Generators(self.rngs)
+        chain = self.sampler.start(self.observations, rng)
+        fetch, users, items = chain.bench.fetch, *map(chain.bench.hold, (self.users, self.items))
         for sweep in range(self.n_warmup + self.n_draws):
             chain.sweep()
             drawn = sweep - self.n_warmup
             if drawn >= 0:
                 theta, psi = chain.pmf, chain.indicators
-                draws.cost.append(float(chain.error.sum()))
-                draws.watched.append(fetch((theta[users] * psi[items]).sum(axis=1)))
-                if (self.n_draws - 1 - drawn) % self.each == 0:
-                    draws.pmf.append(fetch(theta.copy()))
-                    draws.codes.append(pack(fetch(psi) > 0.5)[:, 0])
-                    draws.precision.append(fetch(chain.precision.copy()))
-                    draws.laws.append(chain.priors.laws)
+                cost = fetch(chain.error.sum(axis=-1))
+                watched = fetch((theta[..., users, :] * psi[..., items, :]).sum(axis=-1))
+                for k, draws in zip(chain.each, self.found, strict=True):
+                    draws.cost.append(float(cost[k]))
+                    draws.watched.append(watched[k])
+                    if (self.n_draws - 1 - drawn) % self.each == 0:
+                        draws.pmf.append(fetch(theta[k].copy()))
+                        draws.codes.append(pack(fetch(psi[k]) > 0.5)[:, 0])
+                        draws.precision.append(fetch(chain.precision[k].copy()))
+                        draws.laws.append(chain.priors.laws(k))
             yield sweep + 1

@@ -183,10 +183,10 @@ class DrawUsers:
         START_SOLVER(law.mean * Q + A, law.mean * r + b, pmf)
         pmf[:] = spread(pmf)
         own = Inclinations.none(len(pmf), pmf.shape[1], prior.inclinations.variance)
-        numbers = prior.concentration, own.variance, own.width
+        shared = self.towards[None], own.numbers(prior.concentration)[None]
         for _ in range(SWEEPS):
             tau[:] = draw_precisions(Q, r, e, n_ratings, pmf, SHAPE, law.rate, seeds)
-            draw_inclined_users(centres, self.towards, pmf, own.of_each, tilted, seeds, *numbers)
+            draw_inclined_users(centres, pmf, own.of_each, tilted, seeds, *shared)
             draw_pmfs(Q, r, tau, pseudo_counts(prior.concentration, tilted), pmf, seeds)
 
 
@@ -207,5 +207,5 @@ class DrawItems:
             for k in range(n_samples):
                 draw_indicators(S, v + inclined[k, :, None], drawn[k], states[k])
                 rows = drawn[k], log_odds, inclined[k], states[k]
-                draw_inclined_items(*rows, own.variance, own.width)
+                draw_inclined_items(*rows, own.numbers()[None])
         bits[:] = drawn.swapaxes(0, 1)

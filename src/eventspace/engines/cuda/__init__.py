@@ -56,9 +56,13 @@ class CUDA(CPU):
             return run_rows(step, table, factors, rows)
         return super().run(step, table, factors, *rows, at_a_time=at_a_time)
 
+    def abreast(self, observed: Observed, n_events: int) -> int | None:
+        """All chains whose draws are made on the device."""
+        return None if _are_for_rows(observed, n_events) else 1
+
     def workbench(self, observed: Observed, n_events: int) -> Workbench:
         """The device, for a chain whose draws are made there."""
-        if all(_is_for_rows(table, n_events) for table in (observed.by_user, observed.by_item)):
+        if _are_for_rows(observed, n_events):
             from eventspace.engines.cuda.workbench import Device
 
             return Device()
@@ -89,6 +93,10 @@ class CUDA(CPU):
             self.n_threads,
             stream,
         )
+
+
+def _are_for_rows(observed: Observed, n_events: int) -> bool:
+    return all(_is_for_rows(table, n_events) for table in (observed.by_user, observed.by_item))
 
 
 def _is_for_rows(table: Table, n_events: int) -> bool:

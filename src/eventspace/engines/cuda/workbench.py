@@ -53,34 +53,46 @@ class Device:
         """The array here."""
         return np.array(array) if SIMULATED else array.get()
 
-    def each(self, kernel: RowKernel, *given: Any) -> None:
-        """Do it with a thread for each row."""
-        n_rows, columns = len(given[0]), given[0].shape[-1]
-        launch = make_each(kernel.of_one, n_real_for(columns))
-        rows = tuple(as_numba(array) for array in given)
-        launch[blocks_for(n_rows, THREADS), THREADS, self.room.stream](n_rows, rows)
+    def numbers(self, of_chain: Any) -> Held:
+        """A number, or one for each of several chains, to go with their rows x columns."""
+        return self.hold(np.asarray(of_chain)[..., None, None])
+
+    def each(self, kernel: RowKernel, rows: tuple[Held, ...], of_chain: tuple[Held, ...]) -> None:
+        """Do it with a thread for each row of each chain."""
+        n_chains, n_rows = (1, *rows[0].shape)[-3:-1]
+        launch = make_each(kernel.of_one, n_real_for(rows[0].shape[-1]))
+        flat = [array.reshape(-1, *array.shape[rows[0].ndim - 1 :]) for array in rows]
+        shared = [array.reshape(n_chains, -1) for array in of_chain]
+        given = tuple(as_numba(array) for array in flat + shared)
+        n_blocks = blocks_for(n_chains * n_rows, THREADS)
+        launch[n_blocks, THREADS, self.room.stream](n_chains, n_rows, given)
 
     def sums_of_rows(self, entries: Entries, factors: Held) -> Held:
         """The sum of the factors that the entries of each row point to: rows x events."""
-        table, stream = table_of(entries, self.room.stream), self.room.stream
-        n_events = factors.shape[1]
-        found = arrays.empty((table.n_rows, n_events))
-        single = as_numba(factors.astype(np.float32))
-        for part in table.parts(stream, n_events):
+        stream = self.room.stream
+        table, (n_columns, n_events) = table_of(entries, stream), factors.shape[-2:]
+        found = arrays.empty((*factors.shape[:-2], table.n_rows, n_events))
+        single = factors.astype(np.float32).reshape(-1, n_columns, n_events)
+        stacked = found.reshape(-1, table.n_rows, n_events)
+        for part in table.parts(stream, n_events * len(single)):
             cut = table.segments(part.rows, stream)
-            sums = self.room.array("sums of rows", (len(cut.begin), n_events))
-            _sum_segments[len(cut.begin), LANES, stream](
-                cut.begin, cut.end, part.offset, part.index, single, sums
+            n_segments, n_rows = len(cut.begin), part.rows.stop - part.rows.start
+            sums = self.room.array("sums of rows", (len(single) * n_segments, n_events))
+            entries_there = cut.begin, cut.end, part.offset, part.index
+            _sum_segments[(n_segments, len(single)), LANES, stream](
+                *entries_there, as_numba(single), sums
             )
-            mine = as_numba(found[part.rows])
-            _fold_segments[blocks_for(mine.size, FOLD_THREADS), FOLD_THREADS, stream](
-                cut.first, sums, mine
-            )
+            mine = as_numba(stacked[:, part.rows])
+            n_blocks = blocks_for(len(single) * n_rows * n_events, FOLD_THREADS)
+            _fold_segments[n_blocks, FOLD_THREADS, stream](cut.first, sums, mine)
         return found
 
     def weighted_squares(self, rows: Held, weights: Held) -> Floats:
         """``sum_k weights[k, d] rows[k] rows[k]'`` for each column d, for NumPy."""
-        return np.asarray(self.fetch((weights.T[:, None, :] * rows.T) @ rows))
+        found = arrays.empty((*weights.shape[:-2], weights.shape[-1], *[rows.shape[-1]] * 2))
+        for k in np.ndindex(*rows.shape[:-2]):
+            found[k] = (weights[k].T[:, None, :] * rows[k].T) @ rows[k]
+        return np.asarray(self.fetch(found))
 
     def sets(self, indicators: Held) -> Factors:
         """As they are."""
@@ -92,33 +104,35 @@ def make_each(function: Any, n_real: int) -> Any:
     """The kernel that calls a function for each row."""
 
     @cuda.jit
-    def each(n_rows: int, rows: Any) -> None:
+    def each(n_chains: int, n_rows: int, given: Any) -> None:
         """One thread per row, which gets an array to write on."""
         real = cuda.local.array(n_real, float64)
         k = cuda.grid(1)
-        if k < n_rows:
-            function(k, real, *plain(rows))
+        if k < n_chains * n_rows:
+            function(k // n_rows, k, real, *plain(given))
 
     return each
 
 
 @cuda.jit
 def _sum_segments(begin: Any, end: Any, offset: int, index: Any, factors: Any, sums: Any) -> None:
-    """A block for each segment, a thread for each column."""
-    segment = cuda.blockIdx.x
-    for d in range(cuda.threadIdx.x, factors.shape[1], cuda.blockDim.x):
+    """A block for each segment and chain, a thread for each column."""
+    segment, chain = cuda.blockIdx.x, cuda.blockIdx.y
+    for d in range(cuda.threadIdx.x, factors.shape[2], cuda.blockDim.x):
         total = 0.0
         for t in range(begin[segment] - offset, end[segment] - offset):
-            total += factors[index[t], d]
-        sums[segment, d] = total
+            total += factors[chain, index[t], d]
+        sums[chain * begin.size + segment, d] = total
 
 
 @cuda.jit
 def _fold_segments(first: Any, sums: Any, found: Any) -> None:
     """Add up the segments of each row."""
-    k, d = cuda.grid(1) // found.shape[1], cuda.grid(1) % found.shape[1]
-    if k < found.shape[0]:
-        total = 0.0
+    n_chains, n_rows, n_events = found.shape
+    row, d = cuda.grid(1) // n_events, cuda.grid(1) % n_events
+    chain, k = row // n_rows, row % n_rows
+    if chain < n_chains:
+        n_segments, total = sums.shape[0] // n_chains, 0.0
         for segment in range(first[k] - first[0], first[k + 1] - first[0]):
-            total += sums[segment, d]
-        found[k, d] = total
+            total += sums[chain * n_segments + segment, d]
+        found[chain, k, d] = total

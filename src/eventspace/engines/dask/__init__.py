@@ -76,6 +76,10 @@ class Dask:
         blocks = getattr(observed, "blocks", None) or self._blocks(observed)
         return None if blocks is None else BlockStage(self.crew, blocks, steps, pmf, self._here)
 
+    def abreast(self, observed: Observed, n_events: int) -> int | None:
+        """One: each chain is a task."""
+        return 1
+
     def workbench(self, observed: Observed, n_events: int) -> Workbench:
         """That of the cores of this machine."""
         return self._here.workbench(observed, n_events)

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
@@ -22,7 +24,7 @@ from eventspace.engines.workbench import Workbench
 from eventspace.sampling.priors.bits import BitPrior, Regressions
 from eventspace.sampling.priors.features import Features
 from eventspace.sampling.priors.inclinations import Inclinations
-from eventspace.sampling.priors.noise import NoisePrior
+from eventspace.sampling.priors.noise import RATE, NoisePrior
 from eventspace.sampling.priors.pmfs import PmfPrior
 
 
@@ -65,25 +67,31 @@ class Priors(NamedTuple):
 
     @classmethod
     def of(
-        cls, beforehand: Beforehand, seen: Observations, n_events: int, bench: Workbench
+        cls,
+        beforehand: Beforehand,
+        seen: Observations,
+        n_events: int,
+        bench: Workbench,
+        n_chains: tuple[int, ...] = (),
     ) -> Priors:
-        """The priors of a chain that begins."""
+        """The priors of a chain that begins, or of some side by side."""
         of_users = beforehand.user_features(seen, bench)
         of_items = beforehand.item_features(seen, bench)
-        inclined_users = Inclinations.none(seen.n_users, n_events)
-        inclined_items = Inclinations.none(seen.n_items, n_events)
+        inclined_users, inclined_items = (
+            Inclinations.none((*n_chains, n), n_events) for n in (seen.n_users, seen.n_items)
+        )
         for inclined in (inclined_users, inclined_items):
             inclined.of_each = bench.hold(inclined.of_each)
         given = beforehand.concentration
-        concentration = float(n_events) if given is None else given
+        concentration = np.full(n_chains, float(n_events) if given is None else given)
         return cls(
             BitPrior(of_items, Regressions(of_items.number(n_events), n_events), inclined_items),
             PmfPrior(of_users, inclined_users, concentration, is_given=given is not None),
-            NoisePrior(),
+            NoisePrior(np.full(n_chains, RATE)),
         )
 
-    @property
-    def laws(self) -> Laws:
-        """The numbers of the last sweep."""
+    def laws(self, chain: tuple[int, ...] = ()) -> Laws:
+        """The numbers of the last sweep, of one of several chains."""
         of_users, of_items = self.pmfs.inclinations, self.bits.inclinations
-        return Laws(self.pmfs.concentration, of_users.variance, of_items.variance)
+        numbers = self.pmfs.concentration, of_users.variance, of_items.variance
+        return Laws(*(float(np.asarray(number)[chain]) for number in numbers))

@@ -32,8 +32,8 @@ class BitPrior(Prior):
     def draw(self, state: State, rng: np.random.Generator) -> Held:
         """The log-odds, items x events."""
         expected = self.learn(state)
-        self.inclinations.draw_variance(state.known_items, rng)
-        return expected + self.inclinations.of_each[:, None]
+        self.inclinations.draw_variance(state, state.known_items, rng)
+        return expected + self.inclinations.of_each[..., None]
 
     def learn(self, state: State, n_steps: int = 1) -> Held:
         """Draw inclinations, and let the regressions go a step; log-odds without inclinations."""
@@ -42,7 +42,7 @@ class BitPrior(Prior):
         for _ in range(n_steps):
             expected = self.regressions.expected(X, bench)
             rows = psi, expected, own.of_each, state.item_seeds
-            bench.each(INCLINED_ITEMS, *rows, own.variance, own.width)
+            bench.each(INCLINED_ITEMS, rows, (bench.hold(own.numbers()),))
             self.regressions.learn(X, psi, state.known_items, own.of_each, bench)
         return self.regressions.expected(X, bench)
 
@@ -51,7 +51,7 @@ class Regressions:
     """A logistic regression for each event, which share their features."""
 
     def __init__(self, n_features: int, n_events: int) -> None:
-        self.weights = np.zeros((n_features, n_events))
+        self.weights = np.zeros((n_features, n_events))  # of each chain, once they have learnt
 
     def expected(self, X: Held, bench: Workbench) -> Held:
         """Log-odds of items that are inclined to nothing."""
@@ -59,13 +59,15 @@ class Regressions:
 
     def learn(self, X: Held, psi: Held, known: Held, inclined: Held, bench: Workbench) -> None:
         """A step of each, given the inclinations of all items; only the known count."""
-        eta = X @ bench.hold(self.weights) + inclined[:, None]
+        eta = X @ bench.hold(self.weights) + inclined[..., None]
         # the parabola that touches the log-likelihood here and lies below it everywhere (Jaakkola
         # and Jordan, 2000): its summit is never a step too far, as Newton's may be
         away = np.abs(eta) > FLAT
         bend = np.where(away, np.tanh(eta / 2) / np.where(away, 2 * eta, 1.0), 0.25)
         beyond = psi - 0.5 - bend * eta  # the bit, less its chance
-        ridge = ridge_of(X.shape[1], RIDGE)
+        ridge = ridge_of(X.shape[-1], RIDGE)
         curvature = bench.weighted_squares(X, known[:, None] * bend) + np.diag(ridge)
-        slope = bench.fetch(X.T @ (known[:, None] * beyond)) - ridge[:, None] * self.weights
-        self.weights += np.linalg.solve(curvature, slope.T[:, :, None])[:, :, 0].T
+        slope = bench.fetch(X.swapaxes(-1, -2) @ (known[:, None] * beyond))
+        slope = (slope - ridge[:, None] * self.weights).swapaxes(-1, -2)
+        step = np.linalg.solve(curvature, slope[..., None])[..., 0]
+        self.weights = self.weights + step.swapaxes(-1, -2)

@@ -53,15 +53,17 @@ class Features:
 
     def __call__(self, others: Held) -> Held:
         """Of all items, given the PMFs of users, or of all users, given the bits of items."""
+        fixed = np.broadcast_to(self._fixed, (*others.shape[:-2], *self._fixed.shape))
         if not self.of_raters:
-            return self._fixed
-        summed = self.bench.sums_of_rows(self.entries, others - others.mean(axis=0))
-        return np.hstack([self._fixed, of_unit_variance(summed * self._share)])
+            return fixed
+        deviations = others - others.mean(axis=-2, keepdims=True)
+        summed = of_unit_variance(self.bench.sums_of_rows(self.entries, deviations) * self._share)
+        return np.concatenate([fixed, summed], axis=-1)
 
 
 def of_unit_variance(columns: Held) -> Held:
     """Columns whose mean square is one, or zero if they are rounding."""
-    scale = np.sqrt(np.mean(np.square(columns), axis=0))
+    scale = np.sqrt(np.mean(np.square(columns), axis=-2, keepdims=True))
     return columns * ((scale >= ROUNDING) / np.maximum(scale, ROUNDING))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from eventspace.engines.workbench import Held, Workbench
+
+Numbers: TypeAlias = Any  # a number of a chain, or NumPy's array of those of several
 
 
 class State(Protocol):

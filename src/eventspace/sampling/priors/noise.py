@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eventspace._base.types import Floats
-from eventspace.sampling.priors.interface import Prior, State
+from eventspace.sampling.priors.interface import Numbers, Prior, State
 
 SHAPE = 20.0  # users differ by a quarter or so
 RATE = 0.8  # where it starts: a standard deviation of about 0.2
@@ -17,7 +17,7 @@ RATE = 0.8  # where it starts: a standard deviation of about 0.2
 class NoisePrior(Prior):
     """Gamma(SHAPE, rate)."""
 
-    rate: float = RATE
+    rate: Numbers = RATE
 
     @classmethod
     def around(cls, precision: Floats) -> NoisePrior:
@@ -25,11 +25,12 @@ class NoisePrior(Prior):
         return cls(SHAPE / float(precision.mean()))
 
     @property
-    def mean(self) -> float:
+    def mean(self) -> Numbers:
         """The typical precision."""
         return SHAPE / self.rate
 
     def draw(self, state: State, rng: np.random.Generator) -> None:
         """The rate, by its conjugate law, with a prior that is worth one user."""
-        known, n = state.known_users * state.precision, float(state.known_users.sum())
-        self.rate = rng.gamma(SHAPE * (n + 1)) / (float(known.sum()) + SHAPE / RATE)
+        known = state.bench.fetch(state.precision @ state.known_users)
+        n_known = float(state.known_users.sum())
+        self.rate = rng.gamma(SHAPE * (n_known + 1)) / (known + SHAPE / RATE)

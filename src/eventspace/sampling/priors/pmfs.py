@@ -7,7 +7,6 @@ much comes true. The concentration says how closely PMFs follow their centres, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +17,8 @@ from eventspace.sampling.draw_pmfs import TINY
 from eventspace.sampling.log_dirichlet import LEAST_COUNT, LOG_DENSITIES
 from eventspace.sampling.priors.features import Features, ridge_of
 from eventspace.sampling.priors.inclinations import Inclinations
-from eventspace.sampling.priors.interface import Prior, State
+from eventspace.sampling.priors.interface import Numbers, Prior, State
+from eventspace.sampling.slices import draw_by_slices
 
 RIDGES = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)  # to choose from, on features of unit variance
 ENOUGH_USERS = 1000  # to choose a ridge by; more than twice as many are thinned out
@@ -26,7 +26,7 @@ LEAST_OTHERS = 1e-9  # what a centre owes to other users, at least
 LOG_ODDS_PER_CHANCE = 4.0  # around one half
 LEAST_CONCENTRATION = 1e-100  # below it PMFs know of no centre anyway
 MOST_CONCENTRATION = 1e4  # beyond it all PMFs are as good as their centres, and would freeze
-WIDTH = 0.1  # of the first interval in which the log of a concentration is sought
+DEVIATIONS = 3.0  # of the log of a concentration, in which its next value is sought at first
 
 
 @dataclass
@@ -35,24 +35,26 @@ class PmfPrior(Prior):
 
     features: Features  # of users, given bits
     inclinations: Inclinations
-    concentration: float
+    concentration: Numbers
     is_given: bool  # the concentration: it is not drawn
 
     def draw(self, state: State, rng: np.random.Generator) -> Held:
         """The pseudo-counts, users x events."""
         centres, towards = self.expected(state)
         tilted, own = np.empty_like(centres), self.inclinations
-        rows = centres, towards, state.pmf, own.of_each, tilted, state.user_seeds
-        state.bench.each(INCLINED_USERS, *rows, self.concentration, own.variance, own.width)
-        own.draw_variance(state.known_users, rng)
+        rows = centres, state.pmf, own.of_each, tilted, state.user_seeds
+        numbers = own.numbers(self.concentration)
+        state.bench.each(INCLINED_USERS, rows, (towards, state.bench.hold(numbers)))
+        own.draw_variance(state, state.known_users, rng)
         if not self.is_given:
             self.concentration = draw_concentration(self.concentration, tilted, state, rng)
-        return pseudo_counts(self.concentration, tilted)
+        return pseudo_counts(state.bench.numbers(self.concentration), tilted)
 
     def expected(self, state: State) -> tuple[Held, Held]:
         """Centres with the least count of each event, and where the inclined lean to."""
-        least = LEAST_COUNT / max(self.concentration, LEAST_CONCENTRATION)
-        return np.maximum(self.centres(state), least), lean(state.indicators, state.known_items)
+        least = LEAST_COUNT / np.maximum(self.concentration, LEAST_CONCENTRATION)
+        centres = np.maximum(self.centres(state), state.bench.numbers(least))
+        return centres, lean(state.indicators, state.known_items)
 
     def centres(self, state: State) -> Held:
         """Where PMFs are expected: users x events."""
@@ -64,7 +66,7 @@ class PmfPrior(Prior):
 
 def mean_centres(pmf: Held, known: Held) -> Held:
     """The same for all: the mean of the known."""
-    return np.tile(known @ pmf / known.sum(), (len(pmf), 1))
+    return np.zeros_like(pmf) + (known @ pmf / known.sum())[..., None, :]
 
 
 def regressed_centres(Z: Held, pmf: Held, known: Held, bench: Workbench) -> Held:
@@ -73,66 +75,51 @@ def regressed_centres(Z: Held, pmf: Held, known: Held, bench: Workbench) -> Held
     A user's own PMF is left out, otherwise the centre would follow it wherever it goes. The ridge
     is the one that predicts the left-out PMFs of some known users best.
     """
-    rows, n_events = known[:, None] * Z, pmf.shape[1]
-    gram, linear = bench.fetch(rows.T @ Z), bench.fetch(rows.T @ pmf)
+    rows, n_events, n_features = known[:, None] * Z, pmf.shape[-1], Z.shape[-1]
+    turned = rows.swapaxes(-1, -2)
+    gram, linear = bench.fetch(turned @ Z)[..., None, :, :], bench.fetch(turned @ pmf)
+    penalties = np.array([np.diag(ridge_of(n_features, ridge)) for ridge in RIDGES])
+    inverses = np.linalg.inv(gram + penalties)  # chains x ridges x features x features
+    weights = np.concatenate([inverses @ linear[..., None, :, :], inverses], axis=-1)
 
-    def left_out(ridge: float, users: slice) -> Held:
-        inverse = np.linalg.inv(gram + np.diag(ridge_of(len(gram), ridge)))
-        found = Z[users] @ bench.hold(np.hstack([inverse @ linear, inverse]))
-        own = (found[:, n_events:] * rows[users]).sum(axis=1, keepdims=True)
-        return (found[:, :n_events] - own * pmf[users]) / np.maximum(1 - own, LEAST_OTHERS)
+    def left_out(weights: Held, users: slice) -> Held:
+        found = Z[..., None, users, :] @ bench.hold(weights)
+        own = (found[..., n_events:] * rows[..., None, users, :]).sum(axis=-1, keepdims=True)
+        others = np.maximum(1 - own, LEAST_OTHERS)
+        return (found[..., :n_events] - own * pmf[..., None, users, :]) / others
 
-    some = slice(None, None, max(len(pmf) // ENOUGH_USERS, 1))
-    apart = [np.square(left_out(ridge, some) - pmf[some]).sum(axis=1) for ridge in RIDGES]
-    errors = bench.fetch(np.stack([known[some] @ squares for squares in apart]))
-    return left_out(RIDGES[int(np.argmin(errors))], slice(None))
+    some = slice(None, None, max(pmf.shape[-2] // ENOUGH_USERS, 1))
+    apart = np.square(left_out(weights, some) - pmf[..., None, some, :]).sum(axis=-1)
+    best = np.argmin(bench.fetch(apart @ known[some]), axis=-1)
+    chosen = np.take_along_axis(weights, best[..., None, None, None], axis=-3)
+    return left_out(chosen, slice(None))[..., 0, :, :]
 
 
 def lean(indicators: Held, known: Held) -> Held:
     """How much more comes true in each event than in others, in log-odds around one half."""
     rate = known @ indicators / known.sum()
-    return LOG_ODDS_PER_CHANCE * (rate - rate.mean())
+    return LOG_ODDS_PER_CHANCE * (rate - rate.mean(axis=-1, keepdims=True))
 
 
-def pseudo_counts(concentration: float, centres: Held) -> Held:
+def pseudo_counts(concentration: Held, centres: Held) -> Held:
     """The Dirichlet laws of PMFs around their centres."""
     return np.maximum(concentration * centres, LEAST_COUNT)
 
 
 def draw_concentration(
-    concentration: float, centres: Held, state: State, rng: np.random.Generator
-) -> float:
+    concentration: Numbers, centres: Held, state: State, rng: np.random.Generator
+) -> Numbers:
     """Draw the concentration given the PMFs: beforehand, its log is normal around that of D."""
-    log_pmf, n_events = np.log(np.maximum(state.pmf, TINY)), state.pmf.shape[1]
-    found = np.empty_like(state.known_users)
+    log_pmf, n_events = np.log(np.maximum(state.pmf, TINY)), state.pmf.shape[-1]
+    found, bench = np.empty_like(state.precision), state.bench
+    typical = np.log(n_events)
 
-    def log_density(x: float) -> float:
-        if x > np.log(MOST_CONCENTRATION):
-            return -np.inf
-        state.bench.each(LOG_DENSITIES, centres, log_pmf, found, float(np.exp(x)))
-        return float(state.known_users @ found) - 0.5 * float(x - np.log(n_events)) ** 2
+    def log_density(x: Numbers) -> Numbers:
+        numbers = bench.hold(np.exp(x)[..., None])
+        bench.each(LOG_DENSITIES, (centres, log_pmf, found), (numbers,))
+        density = bench.fetch(found @ state.known_users) - 0.5 * np.square(x - typical)
+        return np.where(x > np.log(MOST_CONCENTRATION), -np.inf, density)
 
-    return float(np.exp(draw_by_slice(log_density, float(np.log(concentration)), WIDTH, rng)))
-
-
-def draw_by_slice(
-    log_density: Callable[[float], float], x: float, width: float, rng: np.random.Generator
-) -> float:
-    """The next draw after x: uniform where the density is above a height below its own at x.
-
-    The interval is widened by steps, then narrowed by misses (Neal, 2003).
-    """
-    height = log_density(x) - rng.exponential()
-    if not np.isfinite(height):
-        raise ValueError(f"There is no slice at {x}, where the log of the density is {height}.")
-    low = x - width * rng.random()
-    high = low + width
-    while log_density(low) > height:
-        low -= width
-    while log_density(high) > height:
-        high += width
-    while True:
-        new = rng.uniform(low, high)
-        if log_density(new) >= height:
-            return new
-        low, high = (new, high) if new < x else (low, new)
+    n_known = float(state.known_users.sum())
+    width = DEVIATIONS / np.sqrt(1.0 + n_known * (n_events - 1) / 2)
+    return np.exp(draw_by_slices(log_density, np.log(concentration), float(width), rng))
