@@ -104,7 +104,7 @@ def test_another_engine_learns_the_same(ratings, estimator, monkeypatch) -> None
         assert_array_equal(again.codes_, small.codes_)
         assert_allclose(again.pmf_, small.pmf_, atol=1e-6)
     other = parts(estimator.fit(ratings))
-    assert_allclose(other[0], theta, atol=2e-5)  # a solve ends where its gap is small enough
+    assert_allclose(other[0], theta, atol=1e-6)
     assert_allclose(other[1], psi, atol=1e-6)
 
 

@@ -32,12 +32,14 @@ from eventspace.engines.protocol import (
     Stage,
     Step,
     Sums,
+    T,
     Table,
 )
 from eventspace.engines.workbench import Cores, Workbench
 
 CHUNK_BYTES = 1 << 18  # of quadratics, at most: they stay in the cache until they are solved
 CHUNK_WORK = 2_000_000  # multiply-adds, at least: much less is not worth a thread's attention
+LIGHT = 4  # times as much where rows share a Gram matrix: what is left is bound by Python
 MOST_WORK = 1 << 30  # a few hundredths of a second
 CHUNKS_PER_THREAD = 16  # so that all threads end at about the same time
 SOLVE_WORK = 8  # a solve counts as 8 D entries
@@ -127,6 +129,11 @@ class CPU:
 
         tasks = [steps(k) for k in range(len(jobs))]
         run_together(title, tasks, length, self.n_threads, show)
+
+    def aside(self, task: Callable[[bool | None], T], show: bool | None) -> Callable[[], T]:
+        """Do a task at once; gives what gives its result."""
+        found = task(show)
+        return lambda: found
 
     def close(self) -> None:
         """Nothing: threads end with the engine."""
@@ -271,7 +278,8 @@ def _chunks(table: Table, n_events: int, shared: bool) -> list[slice]:
     each = n_events if light else n_events**2  # multiply-adds
     work = (n_entries + _solves(table, n_events)) * each
     held = 0 if light else _n_rows(table) * n_events**2 * 8
-    return _slices(work, max(work[-1] // CHUNK_WORK, held // CHUNK_BYTES, 1))
+    worth = CHUNK_WORK * (LIGHT if light else 1)
+    return _slices(work, max(work[-1] // worth, held // CHUNK_BYTES, 1))
 
 
 def _blocks(table: Table) -> list[slice]:

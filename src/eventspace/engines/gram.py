@@ -64,9 +64,10 @@ def sum_up(
         last = min(first + BATCH, stop)
         for t in range(first, last):
             p = np.float64(value[t])
-            y = p * weight[t] if weighted else p
-            scaled[t - first] = y
-            energy += y * p
+            scaled[t - first] = p * weight[t] if weighted else p
+        # by itself: a loop that also writes is added up in vectors, or not, by where arrays lie
+        for t in range(first, last):
+            energy += scaled[t - first] * value[t]
         for a in range(0, n_columns, WIDE):
             for b in range(a, n_columns, 2 * WIDE):
                 if b + WIDE < n_columns:

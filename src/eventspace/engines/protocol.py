@@ -14,7 +14,7 @@ else, so rows can be processed in any order, anywhere, and again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from eventspace._base.codes import numbers
 from eventspace._base.types import Bits, Codes, Floats, Seeds
 from eventspace.data.entries import Entries
+
+T = TypeVar("T")
 
 
 class Product(NamedTuple):
@@ -189,6 +191,13 @@ class Engine(Protocol):
 
         ``take`` is told the number of each job that has ended, and what it has found. Ctrl-C, or an
         error in one, stops them all: what there is of each is then in its ``found``.
+        """
+
+    def aside(self, task: Callable[[bool | None], T], show: bool | None) -> Callable[[], T]:
+        """Do a task that needs cores only; gives what waits for its result.
+
+        If the cores have nothing else to do, it goes on meanwhile, and shows no progress bar beside
+        another: the task is told whether to show one.
         """
 
     def close(self) -> None:

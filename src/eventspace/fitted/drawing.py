@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -36,9 +38,10 @@ def drawn(
     seed = seed_of(settings.random_state)
     rngs = np.random.default_rng(seed).spawn(chains_for(settings, observations.n_observed))
     with engine_to_learn(settings) as engine:
-        meetings = _meetings(observations, settings, engine, seed)
+        met = _meetings(observations, settings, engine, seed)
         attributes = of_users, of_items
         chains, kept, interrupted = _run(observations, settings, engine, *attributes, rngs)
+        meetings = met()
     laws, noise = mean_laws(chains), np.sqrt(kept.variance)
     pmf, codes = stacked(kept.pmfs, kept.bits)
     if interrupted:
@@ -47,7 +50,7 @@ def drawn(
         observations,
         pmf,
         codes,
-        squared_error(observations, pmf, np.hstack(kept.bits)),
+        squared_error(observations, *kept.mean),
         n_samples=len(kept.pmfs),
         n_together=kept.n_together,
         interrupted=interrupted,
@@ -88,9 +91,10 @@ def readable(
     guides = np.random.default_rng(GUIDING_SEED).spawn(n_guides)
     others = np.random.default_rng(seed).spawn(n_chains - n_guides)
     with engine_to_learn(settings) as engine:
-        meetings = _meetings(observations, settings, engine, seed)
+        met = _meetings(observations, settings, engine, seed)
         attributes, rngs = (of_users, of_items), guides + others
         chains, kept, interrupted = _run(observations, sampling, engine, *attributes, rngs)
+        meetings = met()
     parts = kept.parts
     fit = compressed(
         observations,
@@ -113,12 +117,12 @@ def _meetings(
     settings: SamplingSettings | ModelSettings,
     engine: Engine,
     seed: int,
-) -> Meetings:
-    """Who meets what, if it is to be learnt."""
+) -> Callable[[], Meetings]:
+    """What gives who meets what, if it is to be learnt."""
     if not settings.meets:
-        return Meetings.none(*observations.shape)
+        return lambda: Meetings.none(*observations.shape)
     rng = np.random.default_rng([seed, OF_MEETINGS])
-    return learn_meetings(observations, engine, rng, settings.verbose)
+    return engine.aside(partial(learn_meetings, observations, engine, rng), settings.verbose)
 
 
 def _run(

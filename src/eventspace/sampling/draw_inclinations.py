@@ -67,9 +67,9 @@ def tilt(x: float, centre: Any, towards: Any, tilted: Any) -> None:
     """The centre of a user who is inclined by x; it sums to one."""
     total = 0.0
     for d in range(centre.size):
-        mass = centre[d] * exp(x * towards[d])
-        tilted[d] = mass
-        total += mass
+        tilted[d] = centre[d] * exp(x * towards[d])
+    for d in range(centre.size):  # by itself, as in ``gram.sum_up``
+        total += tilted[d]
     for d in range(centre.size):
         tilted[d] /= total
 

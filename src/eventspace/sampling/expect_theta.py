@@ -86,8 +86,7 @@ def expect(
 ) -> tuple[float, float]:
     """Write V and the mean; gives what ratings are expected to miss, and the chances' variance.
 
-    NumPy's sums of products are rounded by where an array lies in memory; these are not. Q may be
-    padded.
+    Q may be padded.
     """
     n_events = theta.size
     for d in range(n_events):

@@ -34,6 +34,13 @@ class Kept(NamedTuple):
         ]
 
     @property
+    def mean(self) -> tuple[Floats, Floats]:
+        """PMFs and chances of bits whose products are the predictions of the average."""
+        parts = self.parts
+        pmfs, chances = (np.hstack([part[k] for part in parts]) for k in range(2))
+        return pmfs / len(parts), chances
+
+    @property
     def variance(self) -> Floats:
         """Of each user's noise."""
         return np.asarray(self.variances.mean(axis=0))

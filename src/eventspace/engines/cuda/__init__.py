@@ -6,6 +6,8 @@ has at most 32 events, and what is missing says nothing. All else runs on the CP
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +17,7 @@ from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.engines.cpu import CPU
 from eventspace.engines.cuda.presence import available, check_available
-from eventspace.engines.protocol import Factors, Observed, Stage, Step, Table
+from eventspace.engines.protocol import Factors, Observed, Stage, Step, T, Table
 from eventspace.engines.workbench import Workbench
 from eventspace.pmf import Pairwise
 
@@ -67,6 +69,13 @@ class CUDA(CPU):
 
             return Device()
         return super().workbench(observed, n_events)
+
+    def aside(self, task: Callable[[bool | None], T], show: bool | None) -> Callable[[], T]:
+        """Do a task in another thread, while the device is busy."""
+        pool = ThreadPoolExecutor(1)
+        found = pool.submit(task, False)
+        pool.shutdown(wait=False)
+        return found.result
 
     def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:
         """The stage of a descent with these half-steps from these PMFs; None: in this process."""

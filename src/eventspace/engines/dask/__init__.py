@@ -25,7 +25,7 @@ from eventspace._base.types import Floats
 from eventspace.data.blocks import Blocks, blocks_of
 from eventspace.data.entries import Entries
 from eventspace.engines.cpu import CPU
-from eventspace.engines.protocol import Engine, Factors, Job, Observed, Stage, Step, Table
+from eventspace.engines.protocol import Engine, Factors, Job, Observed, Stage, Step, T, Table
 from eventspace.engines.workbench import Workbench
 
 with extra("dask", "The engine 'dask' needs", "distributed"):
@@ -100,6 +100,10 @@ class Dask:
                 jobs[k].found = found
                 take(k, found)
                 update(length * (done + 1), "")
+
+    def aside(self, task: Callable[[bool | None], T], show: bool | None) -> Callable[[], T]:
+        """Do a task at once: it may need the workers."""
+        return self._here.aside(task, show)
 
     def close(self) -> None:
         """Give up the workers and remove the folder."""
