@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,15 @@ def ratings(p: Floats, *, share: float = 1.0, weight: Floats | None = None, seed
 
 def joint_of(observations: Observations, chances: Floats, n_threads: int = 1) -> Joint:
     return Joint(observations.by_user, chances, CPU(n_threads), False)
+
+
+def finished(steps: Generator[int, None, Any]) -> Any:
+    """What a task gives that is run to its end."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -85,7 +95,7 @@ def test_the_law_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joint_law, "STEPS", 40)
     mean = lambda now: np.tile(now.mean(axis=0), (len(now), 1))  # noqa: E731
     weigh = joint_of(seen, chances, 2)
-    weighed, covariance = weigh.learn(start, np.full(n_users, 100.0), mean)
+    weighed, covariance = finished(weigh.learn(start, np.full(n_users, 100.0), mean))
     assert_allclose(covariance[:5, :5], 0.16 * np.outer(along, along), atol=4e-4)
     of_quiet, of_loud = (np.median(1 / np.sqrt(weighed.precision[k::2])) for k in (0, 1))
     rate, half = NOISE_SHAPE / weighed.precision.mean(), n_items / 4  # of the ratings, for each
@@ -119,7 +129,7 @@ def test_threads_change_nothing() -> None:
     seen, chances = ratings(rng.random((300, 20)), share=0.5), rng.random((20, 12))
     start, centres = rng.dirichlet(np.ones(12), 300), np.full((300, 12), 1 / 12)
     found = [
-        joint_of(seen, chances, n).learn(start, np.full(300, 20.0), lambda now: centres)
+        finished(joint_of(seen, chances, n).learn(start, np.full(300, 20.0), lambda now: centres))
         for n in (1, 2)
     ]
     for one, two in zip(*(found[k][0] for k in (0, 1)), strict=True):
@@ -131,7 +141,8 @@ def test_threads_change_nothing() -> None:
 def test_tables_without_noise_or_difference_are_learnt(value: float) -> None:
     seen, chances = ratings(np.full((60, 25), value)), np.tile([0.0, 1.0, 1.0, 0.0], (25, 1))
     start = np.full((60, 4), 0.25)
-    weighed, covariance = joint_of(seen, chances).learn(start, np.full(60, 1e9), lambda now: start)
+    joint = joint_of(seen, chances)
+    weighed, covariance = finished(joint.learn(start, np.full(60, 1e9), lambda now: start))
     assert np.isfinite(covariance).all()
     assert weighed.precision.max() <= joint_law.MOST_PRECISION
     assert_allclose(weighed.pmf.sum(axis=1), 1)

@@ -10,7 +10,7 @@ to its own, over all items, is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -38,6 +38,8 @@ MOST_PRECISION = 1e6  # of the noise: what is left open beside it is none
 NEAREST = Pairwise(1e-4)  # of a mean square: predictions may be a hundredth away
 BLOCKS = 64  # of users, one after the other in each, whatever the number of threads
 AT_A_TIME = 8  # users, whose quadratics are held
+AT_ONCE = 32  # users, whose predictions are
+ENOUGH_ITEMS = 4000  # for those; more than twice as many are thinned out
 TITLE = "users weigh all events"  # of the progress bar
 
 
@@ -110,26 +112,27 @@ class Joint:
         self._doubt = np.asarray(weights @ doubt)
         if by_user.missing.size:
             self._doubt += by_user.missing @ doubt
-        self._gram = psi.T @ psi / len(psi)
-        self._square = self._gram + np.diag(doubt.mean(axis=0))
+        self._square = psi.T @ psi / len(psi) + np.diag(doubt.mean(axis=0))
 
     def learn(
         self, theta: Floats, precision: Floats, centres: Callable[[Floats], Floats]
-    ) -> tuple[Weighed, Floats]:
-        """PMFs, and the covariance of their law; ``centres`` says where theta is expected."""
+    ) -> Generator[int, None, tuple[Weighed, Floats]]:
+        """PMFs, and the covariance of their law; ``centres`` says where theta is expected.
+
+        After each of STEPS it tells how many are done.
+        """
         n_events = theta.shape[1]
         left_open = IMAGINED / n_events * np.eye(n_events)
         squares = left_open
-        with one_blas_thread(), bar(TITLE, STEPS, self.show) as update:
-            for step in range(STEPS):
-                law = NoisePrior.around(precision[self._rated])
-                expected = centres(theta)
-                apart = (theta - expected)[self._rated]
-                covariance = (apart.T @ apart + squares) / len(apart)
-                found = self.expect(covariance, expected, precision)
-                theta, squares = found.theta, found.covariance + left_open
-                precision = self._precision(found.error, law)
-                update(step + 1, "")
+        for step in range(STEPS):
+            law = NoisePrior.around(precision[self._rated])
+            expected = centres(theta)
+            apart = (theta - expected)[self._rated]
+            covariance = (apart.T @ apart + squares) / len(apart)
+            found = self.expect(covariance, expected, precision)
+            theta, squares = found.theta, found.covariance + left_open
+            precision = self._precision(found.error, law)
+            yield step + 1
         return Weighed(self.nearest(theta), precision, found.variance), covariance
 
     def settle(self, covariance: Floats, centres: Floats, law: NoisePrior) -> Weighed:
@@ -158,15 +161,19 @@ class Joint:
         return Expected(theta, total, error, variance)
 
     def nearest(self, theta: Floats) -> Floats:
-        """The PMFs whose predictions are nearest to those of theta, kept within 0 and 1."""
-        pmf, psi = np.maximum(theta, TINY), self.indicators
+        """The PMFs whose predictions are nearest to those of theta, kept within 0 and 1.
+
+        Thousands of items say as much about which PMF that is as more of them would.
+        """
+        psi = self.indicators[:: max(len(self.indicators) // ENOUGH_ITEMS, 1)]
+        gram, pmf = psi.T @ psi / len(psi), np.maximum(theta, TINY)
         pmf /= pmf.sum(axis=1, keepdims=True)
 
         def block(users: slice) -> Iterator[int]:
-            for first in range(users.start, users.stop, AT_A_TIME):
-                rows = slice(first, min(first + AT_A_TIME, users.stop))
+            for first in range(users.start, users.stop, AT_ONCE):
+                rows = slice(first, min(first + AT_ONCE, users.stop))
                 wanted = np.clip(theta[rows] @ psi.T, 0, 1)
-                NEAREST(self._gram[None], wanted @ psi / len(psi), pmf[rows])
+                NEAREST(gram[None], wanted @ psi / len(psi), pmf[rows])
                 yield rows.stop - users.start
 
         ends = np.linspace(0, len(theta), BLOCKS + 1).astype(int).tolist()

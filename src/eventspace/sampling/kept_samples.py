@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eventspace._base.codes import unpack
+from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Floats
 from eventspace.data.observations import Observations
 from eventspace.fitting.compression import Part
-from eventspace.sampling.joint_law import together
+from eventspace.sampling.joint_law import STEPS, TITLE, together
 from eventspace.sampling.sampler import Draws, Sampler
 
 
@@ -62,7 +65,16 @@ def keep(chains: list[Draws], observations: Observations, sampler: Sampler, *, w
         )
     starts = range(0, len(chains), n_together)
     groups = [slice(start, start + n_together) for start in starts]
-    found = [sampler.weigh(observations, chains[group], bits[group]) for group in groups]
+    n_threads = sampler.engine.n_threads
+    few = sampler.engine.with_threads(max(n_threads // len(groups), 1))
+    alone = replace(sampler, engine=few, show=False)
+    found: list[Any] = [None] * len(groups)
+
+    def weighing(k: int) -> Iterator[int]:
+        found[k] = yield from alone.weigh(observations, chains[groups[k]], bits[groups[k]])
+
+    tasks = [weighing(k) for k in range(len(groups))]
+    run_together(TITLE, tasks, STEPS, n_threads, sampler.show)
     weighed, covariances = zip(*found, strict=True)
     return Kept(
         [users.pmf for _ in bits[0] for users in weighed],

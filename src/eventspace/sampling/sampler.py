@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -134,8 +134,11 @@ class Sampler:
 
     def weigh(
         self, observations: Observations, chains: list[Draws], bits: list[list[Bits]]
-    ) -> tuple[Weighed, Floats]:
-        """PMFs over the events of all these chains, and the covariance of their law."""
+    ) -> Generator[int, None, tuple[Weighed, Floats]]:
+        """PMFs over the events of all these chains, and the covariance of their law.
+
+        After each step it tells how many are done.
+        """
         by_user = observations.by_user
         chances = np.hstack([np.mean(drawn, axis=0) for drawn in bits])
         theta = np.hstack([np.mean(chain.pmf, axis=0) for chain in chains]) / len(chains)
@@ -147,7 +150,7 @@ class Sampler:
             return np.asarray(regressed_centres(Z, now, known, here))
 
         joint = Joint(by_user, chances, self.engine, self.show)
-        return joint.learn(theta, 1.0 / variance, centres)
+        return (yield from joint.learn(theta, 1.0 / variance, centres))
 
     def start(self, observations: Observations, rng: Any) -> Chain:
         """A chain where a descent ends, down ever weaker penalties; or several side by side."""
