@@ -195,6 +195,10 @@ def test_the_engine_is_chosen_by_the_table_and_by_what_there_is(monkeypatch) -> 
     assert str(choice.choose("auto", 2, many)) == (
         "cuda: there is a GPU, and 5,000,000 ratings are worth it"
     )
+    enough = choice.MANY_FOR_CHAINS
+    assert choice.choose("auto", 2, enough).name == "cpu"
+    assert choice.choose("auto", 2, enough, chains=True).name == "cuda"
+    assert "a GPU pays for chains on 1,000,000" in str(choice.choose("auto", 2, 1, chains=True))
     assert str(choice.choose("dask", 2)) == "dask: as asked for"
 
 

@@ -15,13 +15,13 @@ from eventspace.engines.protocol import Engine
 ENGINES = {"cpu": "CPU", "cuda": "CUDA", "dask": "Dask"}
 
 
-def engine(name: str, n_threads: int = 1, n_observed: int = 0) -> Engine:
+def engine(name: str, n_threads: int = 1, n_observed: int = 0, *, chains: bool = False) -> Engine:
     """The engine of this name, or "auto": the best for a table with ``n_observed`` entries.
 
-    It has ``n_threads`` threads of this process.
+    To learn from it by a descent, or by chains. It has ``n_threads`` threads of this process.
     """
     if name != "auto":
         check_choice("engine", name, ENGINES)
-    name = choose(name, n_threads, n_observed).name
+    name = choose(name, n_threads, n_observed, chains=chains).name
     found: Engine = getattr(import_module(f"{__name__}.{name}"), ENGINES[name])(n_threads)
     return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-MANY = 5_000_000  # ratings: below it the cores take less than a second an iteration
+MANY = 5_000_000  # ratings: below it the cores take less than a second for an iteration
+MANY_FOR_CHAINS = 1_000_000  # which have hundreds of iterations
 
 
 class Choice(NamedTuple):
@@ -17,17 +18,17 @@ class Choice(NamedTuple):
         return f"{self.name}: {self.reason}"
 
 
-def choose(asked: str, n_threads: int, n_observed: int = 0) -> Choice:
-    """The engine that was asked for, or for "auto" the best to descend on ``n_observed`` ratings.
+def choose(asked: str, n_threads: int, n_observed: int = 0, *, chains: bool = False) -> Choice:
+    """The engine that was asked for, or for "auto" the best to learn from ``n_observed`` ratings.
 
-    Chains, which have no use for that number yet, leave it out: they run on the cores.
+    By a descent, or by chains. For what runs on cores only, the number is left out.
     """
     cores = f"{n_threads} thread{'s' if n_threads != 1 else ''} of this machine"
     if asked != "auto":
         return Choice(asked, cores if asked == "cpu" else "as asked for")
-    if n_observed < MANY:
-        few = f"a GPU pays for descents on {MANY:,} ratings or more"
-        return Choice("cpu", f"{cores}; {few}")
+    many, what = (MANY_FOR_CHAINS, "chains") if chains else (MANY, "descents")
+    if n_observed < many:
+        return Choice("cpu", f"{cores}; a GPU pays for {what} on {many:,} ratings or more")
     from eventspace.engines.cuda.presence import available
 
     why_not = available()

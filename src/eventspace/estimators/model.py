@@ -41,7 +41,8 @@ class KolmogorovModel(ModelSettings, Estimator):
         of less than 10,000 entries, else 20 each.
     engine : {"auto", "cpu", "cuda", "dask"}, default "auto"
         Where it is learnt: on the cores of this machine, on a GPU, or on the workers of a Dask
-        cluster. "auto": the cores. ``engine_`` says what it was, and why.
+        cluster. "auto": the cores, or a GPU if there is one and the table is large. ``engine_``
+        says what it was, and why.
     n_jobs : int or None, default -1
         Threads; -1 means every core, None one. The result does not depend on it.
     random_state : int, RandomState or None, default None
@@ -116,7 +117,7 @@ class KolmogorovModel(ModelSettings, Estimator):
         of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
         of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
         settings = self._settings()
-        self.engine_ = engine_told(self)
+        self.engine_ = engine_told(self, observations.n_observed, chains=True)
         self.fitted_ = CompressedModel(
             readable(observations, settings, of_users, of_items), settings
         )

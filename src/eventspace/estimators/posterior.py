@@ -57,7 +57,8 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         bounds the memory.
     engine : {"auto", "cpu", "cuda", "dask"}, default "auto"
         Where it is learnt: on the cores of this machine, on a GPU, or on the workers of a Dask
-        cluster. "auto": the cores. ``engine_`` says what it was, and why.
+        cluster. "auto": the cores, or a GPU if there is one and the table is large. ``engine_``
+        says what it was, and why.
     n_jobs : int or None, default -1
         Threads, over which the chains are spread. The result does not depend on it.
     random_state : int, RandomState or None, default None
@@ -136,7 +137,7 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
             raise UserError("Attributes are for informed priors: leave them, or informed=True.")
         settings = self._settings()
         fit = drawn(observations, settings, of_users, of_items)
-        self.engine_ = engine_told(self)
+        self.engine_ = engine_told(self, observations.n_observed, chains=True)
         self.fitted_ = FittedPosterior(fit, settings)
         return self
 

@@ -37,7 +37,7 @@ def drawn(
     """The average of what chains draw, given a table."""
     seed = seed_of(settings.random_state)
     rngs = np.random.default_rng(seed).spawn(chains_for(settings, observations.n_observed))
-    with engine_to_learn(settings) as engine:
+    with engine_to_learn(settings, observations.n_observed, chains=True) as engine:
         met = _meetings(observations, settings, engine, seed)
         attributes = of_users, of_items
         chains, kept, interrupted = _run(observations, settings, engine, *attributes, rngs)
@@ -90,7 +90,7 @@ def readable(
     seed = seed_of(settings.random_state)
     guides = np.random.default_rng(GUIDING_SEED).spawn(n_guides)
     others = np.random.default_rng(seed).spawn(n_chains - n_guides)
-    with engine_to_learn(settings) as engine:
+    with engine_to_learn(settings, observations.n_observed, chains=True) as engine:
         met = _meetings(observations, settings, engine, seed)
         attributes, rngs = (of_users, of_items), guides + others
         chains, kept, interrupted = _run(observations, sampling, engine, *attributes, rngs)

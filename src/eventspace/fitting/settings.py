@@ -65,21 +65,21 @@ def checked_engine(model: Any) -> Engine:
 
 
 @contextmanager
-def engine_to_learn(model: Any, n_observed: int = 0) -> Iterator[Engine]:
+def engine_to_learn(model: Any, n_observed: int = 0, *, chains: bool = False) -> Iterator[Engine]:
     """The engine that an estimator asks for, to learn from a table with ``n_observed`` entries.
 
     It is there as long as it is learnt, and closed at the end, whatever that is.
     """
-    machine = engine(model.engine, checked_threads(model), n_observed)
+    machine = engine(model.engine, checked_threads(model), n_observed, chains=chains)
     try:
         yield machine
     finally:
         machine.close()
 
 
-def engine_told(model: Any, n_observed: int = 0) -> str:
+def engine_told(model: Any, n_observed: int = 0, *, chains: bool = False) -> str:
     """Where an estimator learns, and why there."""
-    return str(choose(model.engine, checked_threads(model), n_observed))
+    return str(choose(model.engine, checked_threads(model), n_observed, chains=chains))
 
 
 def check_machine(model: Any) -> None:

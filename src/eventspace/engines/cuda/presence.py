@@ -20,6 +20,8 @@ def available() -> str | None:
         return "numba-cuda is not installed (pip install 'eventspace[cuda]')"
     if SIMULATED:
         return None
+    if find_spec("cupy") is None:
+        return "CuPy is not installed (pip install 'eventspace[cuda]')"
     count = ctypes.c_int(0)
     try:
         driver = ctypes.CDLL(DRIVER)
