@@ -40,9 +40,9 @@ class Passes(NamedTuple):
     prefix: str
     update_pmfs: Any
 
-    def users(self, n: int, k: int) -> str:
-        """Of block k after pass n: PMFs, then squared errors and duality gaps, side by side."""
-        return f"{self.prefix}-{n}-{k}.npy"
+    def users(self, n: int, k: int) -> tuple[str, str]:
+        """Of block k after pass n: the PMFs; the squared errors and duality gaps."""
+        return f"{self.prefix}-{n}-{k}.npy", f"{self.prefix}-{n}-{k}-ends.npy"
 
     def given(self, n: int) -> tuple[str, str]:
         """The codes and the centre that pass n is given."""
@@ -59,22 +59,20 @@ class Passes(NamedTuple):
             sums += self.solved(n, middle, last)
             return sums
         by_user, by_item = self.blocks.read(first)
-        pmf = _pmf(self.users(max(n - 1, 0), first))
+        pmf: Floats = map_array(self.users(max(n - 1, 0), first)[0])
         if n > 0:
             found = self.update_pmfs(by_user, pmf, *(map_array(path) for path in self.given(n)))
-            save_array(self.users(n, first), np.column_stack(found))
-            pmf = found.pmf
+            pmf, *ends = found
+            for path, array in zip(self.users(n, first), (pmf, np.stack(ends)), strict=True):
+                save_array(path, array)
         return _sums(by_item, pmf)
 
     def remove(self, n: int) -> None:
         """Let the files of a pass go."""
-        for path in (*(self.users(n, k) for k in range(len(self.blocks))), *self.given(n)):
+        of_blocks = [path for k in range(len(self.blocks)) for path in self.users(n, k)]
+        for path in (*of_blocks, *self.given(n)):
             with suppress(FileNotFoundError):
                 os.remove(path)
-
-
-def _pmf(path: str) -> Floats:
-    return np.ascontiguousarray(map_array(path)[:, :-2])
 
 
 def _sums(by_item: Entries, pmf: Floats) -> Floats:
@@ -93,9 +91,8 @@ class BlockStage:
         self.solve_items = replace(steps.update_indicators, engine=here)
         self.rare = RareItems.of(blocks)
         self.rated, self.gap = blocks.rated(), np.full(len(pmf), np.inf)
-        nothing = np.full((len(pmf), 2), np.inf)
         for k, users in enumerate(blocks.slices()):
-            save_array(self.passes.users(0, k), np.column_stack([pmf[users], nothing[users]]))
+            save_array(self.passes.users(0, k)[0], pmf[users])
         self.sums = crew.sum(self.passes.solved, len(blocks), 0)
 
     def update_indicators(self, codes: NDArray[Any], seeds: Seeds) -> Indicators:
@@ -110,9 +107,10 @@ class BlockStage:
         for path, array in zip(self.passes.given(n), (codes, centre), strict=True):
             save_array(path, array)
         sums = self.crew.sum(self.passes.solved, n_blocks, n)
-        users = np.concatenate([map_array(self.passes.users(n, k)) for k in range(n_blocks)])
-        self.pmf = np.ascontiguousarray(users[:, :-2])
-        error, self.gap = np.ascontiguousarray(users[:, -2:].T)
+        paths = zip(*(self.passes.users(n, k) for k in range(n_blocks)), strict=True)
+        pmfs, ends = ([map_array(path) for path in of_blocks] for of_blocks in paths)
+        self.pmf = np.concatenate(pmfs)
+        error, self.gap = np.concatenate(ends, axis=1)
         self.sums, self.n = sums, n
         self.passes.remove(n - 2)  # a task that was given up may still read those of pass n - 1
         return float(error.sum())
