@@ -4,8 +4,9 @@ On cores it is measured here, beside implicit's alternating least squares at the
 same run. What a GPU and a cluster do is measured by ``benchmarks.engine_cuda``, which needs a GPU,
 and by ``benchmarks.engine_dask``; their figures are put into the same section of the page.
 
-    python -m benchmarks.engines            # measure on cores, and publish all
-    python -m benchmarks.engines publish    # publish what was measured
+    python -m benchmarks.engines                # measure on cores, and publish all
+    python -m benchmarks.engines threads 1e7    # on a machine with many cores: one against all
+    python -m benchmarks.engines publish        # publish what was measured
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from benchmarks import data
+from benchmarks.peers import lenskit_biased_mf
 from benchmarks.timing import RESULTS, interleaved, median, publish, save, table
 from eventspace import Observations
 from eventspace._base.threads import count_threads
@@ -39,6 +42,7 @@ SHAPES = {
 RANKS = (8, 16, 32)
 PENALTY = 30.0
 REPEATS = 3
+MOST_FOR_LENSKIT = 10_000_000  # ratings: with more, the data frame alone fills the memory
 
 
 def on_cores(sizes: list[int]) -> list[dict[str, Any]]:
@@ -52,18 +56,49 @@ def on_cores(sizes: list[int]) -> list[dict[str, Any]]:
                 "eventspace": descent(observations, rank, count_threads(-1)),
                 "implicit's ALS": least_squares(ratings, rank),
             }
-            spent = {name: median(times) for name, times in interleaved(calls, REPEATS).items()}
-            ours = spent["eventspace"]
+            if size <= MOST_FOR_LENSKIT:
+                calls |= lenskit(ratings, rank)
+            with threadpool_limits(1, "blas"):  # as implicit asks for
+                times = interleaved(calls, REPEATS)
+            spent = {name: median(times[name]) for name in times}
+            ours, theirs = spent["eventspace"], spent["implicit's ALS"]
+            both = spent.get("LensKit, 3", np.nan) - spent.get("LensKit, 1", np.nan)
             rows.append(
                 {
                     "ratings": f"{size:,}",
                     "D, rank": rank,
                     "eventspace, s": ours,
-                    "implicit's ALS, s": spent["implicit's ALS"],
-                    "/ eventspace": spent["implicit's ALS"] / ours,
+                    "implicit's ALS, s": theirs,
+                    "implicit / eventspace": theirs / ours,
+                    "LensKit's ALS, s": both / 2 if np.isfinite(both) else "-",
+                    "LensKit / eventspace": both / 2 / ours if np.isfinite(both) else "-",
                 }
             )
             print(table(rows[-1:]).splitlines()[-1], flush=True)
+    return rows
+
+
+def lenskit(ratings: data.Ratings, rank: int) -> dict[str, Callable[[], Any]]:
+    """Fits of LensKit's ALS with one and with three iterations: two are the difference."""
+    return {f"LensKit, {n}": lenskit_biased_mf(*ratings, rank, epochs=n) for n in (1, 3)}
+
+
+def with_threads(sizes: list[int]) -> list[dict[str, Any]]:
+    """Seconds of an iteration on one thread and on more, D = 16, on a machine with many cores."""
+    rows = []
+    for size in sizes:
+        observations = Observations.of(tuple(data.generated(size, *SHAPES[size])), scale=(1, 5))
+        counts = [n for n in (1, 2, 4, 8, 16) if n <= count_threads(-1)]
+        calls = {str(n): descent(observations, 16, n) for n in counts}
+        spent = {name: median(times) for name, times in interleaved(calls, REPEATS).items()}
+        rows.append(
+            {
+                "ratings": f"{size:,}",
+                **{f"{n} threads, s": spent[str(n)] for n in counts},
+                "times as fast": spent["1"] / spent[str(counts[-1])],
+            }
+        )
+        print(table(rows[-1:]).splitlines()[-1], flush=True)
     return rows
 
 
@@ -97,8 +132,6 @@ def least_squares(ratings: data.Ratings, rank: int) -> Callable[[], Any]:
 
 def against_peak(size: int) -> list[dict[str, Any]]:
     """Multiply-adds per second of the sums, on one thread, beside a matrix product and a stream."""
-    from threadpoolctl import threadpool_limits
-
     rng = np.random.default_rng(0)
     ratings = data.generated(size, *SHAPES[size])
     observations = Observations.of(tuple(ratings), scale=(1, 5))
@@ -139,6 +172,7 @@ def publish_all() -> None:
         cores = _figures("engines")
         for name in ("on_cores", "against_peak"):
             publish(f"engines_{name}", table(cores[name]))
+    publish("engine_threads", table(_figures("engine_threads")))
     there = _figures("engine_dask")
     for name in ("against_cpu", "killed", "two_at_once", "out_of_core"):
         publish(f"engine_dask_{name}", table(there[name]))
@@ -155,19 +189,26 @@ def publish_all() -> None:
             ]
         ),
     )
+    publish("engine_cuda_posterior", table(device["posterior"]))
 
 
-def _figures(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())["figures"]
+def _figures(name: str) -> Any:
+    found: Any = json.loads((RESULTS / f"{name}.json").read_text())["figures"]
     return found
 
 
 def main() -> None:
     """Measure on cores, and publish all."""
-    if sys.argv[1:] != ["publish"]:
-        sizes = [int(float(size)) for size in sys.argv[1:]] or list(SHAPES)
+    given = sys.argv[1:]
+    what = given.pop(0) if given and given[0] in ("publish", "threads") else "measure"
+    sizes = [int(float(size)) for size in given] or list(SHAPES)
+    if what == "threads":
+        save("engine_threads", with_threads(sizes))
+    elif what == "measure":
         save("engines", {"on_cores": on_cores(sizes), "against_peak": against_peak(10_000_000)})
-    publish_all()
+        publish_all()
+    else:
+        publish_all()
 
 
 if __name__ == "__main__":

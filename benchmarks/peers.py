@@ -86,8 +86,10 @@ def surprise_svd(users: Array, items: Array, values: Array, rank: int) -> Fit:
     return fit
 
 
-def lenskit_biased_mf(users: Array, items: Array, values: Array, rank: int) -> Fit:
-    """Biases, then alternating least squares in Rust, 10 epochs, all cores."""
+def lenskit_biased_mf(
+    users: Array, items: Array, values: Array, rank: int, epochs: int = 10
+) -> Fit:
+    """Biases, then alternating least squares in Rust, all cores."""
     from lenskit.als import BiasedMFScorer
     from lenskit.data import from_interactions_df
     from lenskit.training import TrainingOptions
@@ -97,7 +99,7 @@ def lenskit_biased_mf(users: Array, items: Array, values: Array, rank: int) -> F
     data = from_interactions_df(frame)
 
     def fit() -> Factors:
-        m = BiasedMFScorer(features=rank)
+        m = BiasedMFScorer(features=rank, epochs=epochs)
         m.train(data, TrainingOptions(rng=0))
         return Factors(data.users.ids(), data.items.ids(), m.bias.global_bias,
                        np.asarray(m.bias.user_biases), np.asarray(m.bias.item_biases),
