@@ -10,7 +10,7 @@ import itertools
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtr
+from scipy.special import expit, gammaln, logit, ndtr
 
 Floats = NDArray[np.float64]
 
@@ -341,3 +341,45 @@ def agreement(p: Floats, stars: Floats, i: int, j: int) -> tuple[float, float]:
     alone = ndtr(difference / np.sqrt(max(one + other, 1e-12)))
     found = ndtr(difference / np.sqrt(max(one + other - 2 * covariance, 1e-12)))
     return float(found), float(found - alone)
+
+
+def tilted(inclined: Floats, centres: Floats, towards: Floats) -> Floats:
+    """The centres of users who are inclined by so much each; they sum to one."""
+    leaning = centres * np.exp(np.outer(inclined, towards))
+    return np.asarray(leaning / leaning.sum(axis=1, keepdims=True))
+
+
+def log_dirichlet(x: Floats, counts: Floats) -> float:
+    """The log of Dirichlet's density at a PMF."""
+    return float(gammaln(counts.sum()) - gammaln(counts).sum() + (counts - 1) @ np.log(x))
+
+
+def log_law_of_inclined_user(
+    x: float,
+    pmf: Floats,
+    centre: Floats,
+    towards: Floats,
+    concentration: float,
+    variance: float,
+    least: float,
+) -> float:
+    """Up to a constant: the PMF has Dirichlet's law around the tilted centre, x a normal one."""
+    counts = np.maximum(concentration * tilted(np.array([x]), centre[None], towards)[0], least)
+    return log_dirichlet(pmf, counts) - x**2 / (2 * variance)
+
+
+def log_law_of_inclined_item(x: float, psi: Floats, log_odds: Floats, variance: float) -> float:
+    """Up to a constant: x is added to the log-odds of all bits, and has a normal law."""
+    p = expit(log_odds + x)
+    return float(np.log(np.where(psi == 1, p, 1 - p)).sum() - x**2 / (2 * variance))
+
+
+def law_of_theta(
+    Q: Floats, r: Floats, e: float, A: Floats, b: Floats, tau: float, doubt: Floats, square: Floats
+) -> tuple[Floats, Floats, float, float]:
+    """Mean and covariance, the expected squared error of the ratings, the variance of chances."""
+    Q = Q + np.diag(doubt)
+    V = np.asarray(np.linalg.inv(tau * Q + A), dtype=np.float64)
+    mean = V @ (tau * r + b)
+    error = e - 2 * r @ mean + mean @ Q @ mean + np.trace(Q @ V)
+    return mean, V, float(error), float(np.trace(square @ V))

@@ -1,4 +1,4 @@
-"""The sampler as a whole against exact posteriors, and what its priors learn.
+"""The sampler as a whole against exact posteriors, and what a sweep must not depend on.
 
 Many small tables that have nothing in common are put into one: each is a chain of its own, and
 draws from different ones are independent.
@@ -6,7 +6,6 @@ draws from different ones are independent.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,78 +13,30 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import special, stats
-from sklearn.linear_model import LogisticRegression, Ridge
 
 from eventspace.data.entries import Entries
 from eventspace.data.factors import squared_errors
 from eventspace.data.ids import Ids
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU, _full_table
+from eventspace.engines.workbench import Cores
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.draw_pmfs import MOST_PRECISION
 from eventspace.sampling.priors import Beforehand, Priors
-from eventspace.sampling.priors.bits import RIDGE, Regressions
-from eventspace.sampling.priors.features import RIDGE_OF_CONSTANT, features
-from eventspace.sampling.priors.inclinations import MOST, Inclinations
 from eventspace.sampling.priors.noise import RATE as NOISE_RATE
 from eventspace.sampling.priors.noise import SHAPE as NOISE_SHAPE
-from eventspace.sampling.priors.noise import NoisePrior
-from eventspace.sampling.priors.pmfs import (
-    LEAST_COUNT,
-    MOST_CONCENTRATION,
-    RIDGES,
-    draw_by_slice,
-    draw_concentration,
-    regressed_centres,
-)
 from tests import naive
-
-Floats = NDArray[np.float64]
-
-SIGMAS = 4.5
-UNLIKELY = 1e-5
-
-
-@dataclass
-class Given:
-    """A prior that is given, not learnt."""
-
-    law: Floats
-
-    def draw(self, state: Any, rng: np.random.Generator) -> Floats:
-        return self.law
-
-
-class GivenNoise(NoisePrior):
-    """As it is where it starts."""
-
-    def draw(self, state: Any, rng: np.random.Generator) -> None:
-        pass
-
-
-def given(log_odds: Floats, counts: Floats) -> Any:
-    """Priors of which none is learnt: the law of the chain is known."""
-    return Priors(Given(log_odds), Given(counts), GivenNoise())
-
-
-@dataclass
-class Recorded:
-    """A prior that remembers the law that it gave last."""
-
-    prior: Any
-    last: Any = None
-
-    def draw(self, state: Any, rng: np.random.Generator) -> Any:
-        self.last = self.prior.draw(state, rng)
-        return self.last
-
-
-class Level(Inclinations):
-    """Nobody is inclined to anything."""
-
-    def draw(self, log_likelihood: Any, rng: np.random.Generator) -> None:
-        pass
-
+from tests.chains import (
+    SIGMAS,
+    UNLIKELY,
+    Floats,
+    assert_mean,
+    dirichlet,
+    given,
+    start,
+    state,
+    table,
+)
 
 # --- a small table, and its exact posterior -----------------------------------------------------
 
@@ -116,6 +67,7 @@ class Small:
         return Chain(
             self.observations(copies),
             CPU(),
+            Cores(),
             given(np.tile(self.log_odds, (copies, 1)), np.tile(self.counts, (copies, 1))),
             rng.dirichlet(np.ones(2), n_users),
             (rng.random((n_items, 2)) < 0.5).astype(float),
@@ -245,6 +197,7 @@ def test_data_and_parameters_drawn_in_turn_keep_the_joint_law(weighted: bool) ->
     chain = Chain(
         observations,
         CPU(),
+        Cores(),
         given(np.tile(log_odds, (copies, 1)), np.tile(counts, (copies, 1))),
         dirichlet(np.tile(counts, (copies, 1)), rng),
         (rng.random((m, n_events)) < np.tile(special.expit(log_odds), (copies, 1))) + 0.0,
@@ -289,51 +242,7 @@ def test_data_and_parameters_drawn_in_turn_keep_the_joint_law(weighted: bool) ->
     assert np.median(moved) > 0.05  # it did not simply stay where it was
 
 
-def dirichlet(counts: Floats, rng: np.random.Generator) -> Floats:
-    """A PMF for each row."""
-    gamma: Floats = rng.gamma(counts)
-    return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
-
-
-def assert_mean(x: Floats, expected: float) -> None:
-    assert abs(x.mean() - expected) < SIGMAS * x.std() / np.sqrt(len(x)) + 1e-3
-
-
 # --- what a sweep must not depend on ------------------------------------------------------------
-
-
-def table(
-    seed: int = 0, *, n_users: int = 400, n_items: int = 60, full: bool = False, weight: Any = None
-) -> Observations:
-    rng = np.random.default_rng(seed)
-    values = rng.random((n_users, n_items))
-    if not full:
-        values[rng.random(values.shape) < 0.8] = np.nan
-        values[5] = np.nan
-        values[:, 7] = np.nan
-    return Observations.from_wide(values, weight=weight, scale=(0, 1))
-
-
-def start(
-    observations: Observations,
-    *,
-    n_events: int = 4,
-    informed: bool = True,
-    n_threads: int = 1,
-    seed: int = 0,
-    concentration: float | None = None,
-    attributes: tuple[Floats, Floats] | None = None,
-) -> Chain:
-    rng = np.random.default_rng(seed)
-    pmf = rng.dirichlet(np.ones(n_events), observations.n_users)
-    bits = (rng.random((observations.n_items, n_events)) < 0.5).astype(float)
-    attributes = attributes or (np.empty((len(pmf), 0)), np.empty((len(bits), 0)))
-    priors = Priors.of(Beforehand(concentration, informed, *attributes), observations, n_events)
-    return Chain(observations, CPU(n_threads), priors, pmf, bits, rng)
-
-
-def state(chain: Chain) -> tuple[Floats, Floats, Floats]:
-    return chain.pmf, chain.indicators, chain.precision
 
 
 @pytest.mark.parametrize("informed", [False, True])
@@ -356,8 +265,8 @@ def test_the_seed_decides_whatever_the_number_of_threads(informed: bool, full: b
 def test_a_chain_leaves_the_arrays_that_it_starts_from_alone() -> None:
     pmf, bits = np.full((400, 3), 1 / 3), np.zeros((60, 3))
     beforehand = Beforehand(1.0, True, np.empty((400, 0)), np.empty((60, 0)))
-    priors = Priors.of(beforehand, table(), 3)
-    Chain(table(), CPU(), priors, pmf, bits, np.random.default_rng(0)).sweep()
+    priors = Priors.of(beforehand, table(), 3, Cores())
+    Chain(table(), CPU(), Cores(), priors, pmf, bits, np.random.default_rng(0)).sweep()
     assert (pmf == 1 / 3).all()
     assert not bits.any()
 
@@ -451,118 +360,6 @@ def doubled(entries: Entries) -> Entries:
     )
 
 
-# --- priors that are learnt ---------------------------------------------------------------------
-
-
-def test_uninformed_priors_are_the_mean_of_the_rated() -> None:
-    observations = table()
-    chain = start(observations, informed=False)
-    chain.precision[:] = np.random.default_rng(0).gamma(2.0, 12.0, observations.n_users)
-    items = np.delete(np.arange(60), 7)
-    users = np.delete(np.arange(400), 5)
-    chain.indicators[7] = 1 - np.round(chain.indicators[items].mean(axis=0))
-    bits, pmfs, _ = chain.priors
-    for _ in range(30):
-        log_odds = bits.draw(chain, chain.rng) - bits.inclinations.of_each[:, None]
-    np.testing.assert_allclose(log_odds, np.tile(log_odds[0], (60, 1)), atol=1e-12)
-    rate = special.expit(log_odds[0] + bits.inclinations.of_each[items, None]).mean(axis=0)
-    np.testing.assert_allclose(rate, chain.indicators[items].mean(axis=0), atol=0.05)
-    chain.pmf[5] = [1.0, 0, 0, 0]
-    centre = chain.pmf[users].mean(axis=0)
-    np.testing.assert_allclose(pmfs.centres(chain), np.tile(centre, (400, 1)), atol=1e-12)
-
-
-def test_pmfs_are_expected_around_their_centres_as_closely_as_given() -> None:
-    chain = start(table(), concentration=30.0)
-    prior = chain.priors.pmfs
-    around = prior.expected(chain)
-    np.testing.assert_allclose(around.centres, np.maximum(prior.centres(chain), LEAST_COUNT / 30.0))
-    counts = prior.draw(chain, chain.rng)
-    centres = around.tilted(prior.inclinations.of_each)
-    np.testing.assert_allclose(counts, np.maximum(30.0 * centres, LEAST_COUNT))
-    assert prior.concentration == 30.0
-
-
-@pytest.mark.parametrize("informed", [False, True])
-def test_the_unrated_follow_what_was_learnt_in_the_sweep(informed: bool) -> None:
-    rng = np.random.default_rng(0)
-    n_users, n_items, n_events, unrated = 60, 40, 3, 6000
-    theta = rng.dirichlet(np.ones(n_events), n_users)
-    psi = rng.random((n_items, n_events)) < [0.9, 0.5, 0.3]
-    u, i = np.nonzero(rng.random((n_users, n_items)) < 0.5)
-    p = np.clip((theta @ psi.T)[u, i] + 0.05 * rng.normal(size=len(u)), 0, 1)
-    observations = Observations.of(
-        (u, i, p),
-        scale=(0, 1),
-        users=Ids(np.arange(n_users + unrated)),
-        items=Ids(np.arange(n_items + unrated)),
-    )
-    chain = start(observations, n_events=n_events, informed=informed)
-    chain.priors.pmfs.inclinations = Level.none(n_users + unrated, n_events)
-    chain.priors.bits.inclinations = Level.none(n_items + unrated, n_events)
-    log_odds, counts = Recorded(chain.priors.bits), Recorded(chain.priors.pmfs)
-    chain.priors = chain.priors._replace(bits=log_odds, pmfs=counts)
-    for _ in range(20):
-        last_noise_rate = chain.priors.noise.rate
-        chain.sweep()
-    new = log_odds.last[n_items:]
-    np.testing.assert_allclose(new, np.tile(new[0], (unrated, 1)))
-    q = special.expit(new[0])
-    bits = chain.indicators[n_items:]
-    for d in range(n_events):
-        assert_mean(bits[:, d], q[d])
-        assert_mean(bits[:, d] * bits[:, d - 1], q[d] * q[d - 1])
-    assert last_noise_rate < 0.5 * NOISE_RATE  # there is less noise than expected
-    noise = stats.gamma(NOISE_SHAPE, scale=1 / last_noise_rate)
-    assert stats.kstest(chain.precision[n_users:], noise.cdf).pvalue > UNLIKELY
-    # held, for small masses take many sweeps
-    chain.priors = chain.priors._replace(pmfs=Given(counts.last))
-    for _ in range(60):
-        chain.draw_pmfs()
-    expected = rng.dirichlet(counts.last[-1], 50_000)
-    for d in range(n_events):
-        law = stats.ks_2samp(chain.pmf[n_users:, d], expected[:, d], method="asymp")
-        assert law.pvalue > UNLIKELY
-
-
-def test_attributes_tell_what_an_unrated_item_and_user_are_like() -> None:
-    rng = np.random.default_rng(0)
-    n_users, n_items, n_events = 200, 80, 2
-    kind_of_user, kind_of_item = rng.random(n_users) < 0.5, rng.random(n_items) < 0.5
-    theta = np.where(kind_of_user[:, None], [0.9, 0.1], [0.1, 0.9])
-    psi = np.where(kind_of_item[:, None], [1.0, 0.0], [0.0, 1.0])
-    values = theta @ psi.T + 0.02 * rng.normal(size=(n_users, n_items))
-    values[rng.random(values.shape) < 0.7] = np.nan
-    values[-40:] = np.nan
-    values[:, -20:] = np.nan
-    attributes = [np.where(kind, 1.0, -1.0)[:, None] for kind in (kind_of_user, kind_of_item)]
-    chain = start(
-        Observations.from_wide(np.clip(values, 0, 1), scale=(0, 1)),
-        n_events=n_events,
-        attributes=(attributes[0], attributes[1]),
-    )
-    mean = np.zeros((40, 20))
-    for sweep in range(100):
-        chain.sweep()
-        if sweep >= 50:
-            mean += chain.pmf[-40:] @ chain.indicators[-20:].T / 50
-    truth = (theta @ psi.T)[-40:, -20:]
-    assert np.corrcoef(mean.ravel(), truth.ravel())[0, 1] > 0.9
-
-
-def test_the_typical_noise_is_drawn_given_that_of_the_users() -> None:
-    """Gamma by conjugacy; a user without ratings says nothing about it."""
-    values = np.array([[0.9, 0.2], [0.6, 0.1], [np.nan, np.nan], [np.nan, 0.3]])
-    chain = start(Observations.from_wide(values, scale=(0, 1)), informed=False)
-    assert chain.priors.noise.rate == NOISE_RATE
-    chance = np.empty(500)
-    for k in range(len(chance)):
-        chain.sweep()
-        total = chain.precision[[0, 1, 3]].sum() + NOISE_SHAPE / NOISE_RATE
-        chance[k] = stats.gamma(4 * NOISE_SHAPE, scale=1 / total).cdf(chain.priors.noise.rate)
-    assert stats.kstest(chance, "uniform").pvalue > UNLIKELY
-
-
 @pytest.mark.parametrize("informed", [False, True])
 def test_a_planted_model_is_found_again(informed: bool) -> None:
     rng = np.random.default_rng(1)
@@ -580,205 +377,6 @@ def test_a_planted_model_is_found_again(informed: bool) -> None:
     error = np.sqrt(np.mean(np.square(mean / n - theta @ psi.T)[held]))
     assert error < 0.04
     assert 0.04 < 1 / np.sqrt(np.median(chain.precision)) < 0.08
-
-
-def test_features_are_the_number_of_ratings_and_the_deviations_of_who_gave_them() -> None:
-    observations = table(n_users=30, n_items=12)
-    rng = np.random.default_rng(0)
-    others = rng.dirichlet(np.ones(4), 30)
-    others[:, 3] = 0.25  # no deviations: a feature of zeros, not of NaN
-    rated = np.zeros((12, 30))
-    users, items, _ = observations.coo()
-    rated[items, users] = 1.0
-    attributes = np.linspace(-3.0, 3.0, 12)[:, None]
-    X = features(observations.by_item, attributes, others)
-    sizes = rated.sum(axis=1)
-    size = np.log(1 + sizes) - np.log(1 + sizes).mean()
-    sums = rated @ (others - others.mean(axis=0)) / np.sqrt(np.maximum(sizes, 1))[:, None]
-    raw = np.column_stack([size, sums[:, :3]])
-    expected = raw / np.sqrt(np.square(raw).mean(axis=0))
-    np.testing.assert_allclose(X[:, 0], 1.0)
-    np.testing.assert_allclose(X[:, 1:5], expected, atol=1e-6)  # sums of 32 bits
-    np.testing.assert_allclose(X[:, 5], 0.0)
-    np.testing.assert_allclose(X[:, 6:], attributes / attributes.std())
-    assert sizes[7] == 0  # an item without ratings has no deviation from the mean
-    np.testing.assert_allclose(X[7, 2:6], 0.0)
-
-
-def regression(n: int = 300, n_events: int = 3) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    rng = np.random.default_rng(0)
-    X = np.hstack([np.ones((n, 1)), rng.normal(size=(n, n_events + 1))])
-    eta = X @ rng.normal(size=(n_events + 2, n_events))
-    psi = (rng.random(eta.shape) < special.expit(eta)).astype(float)
-    return X, psi, rng.random(n) < 0.7
-
-
-def logistic(X: Floats, psi: Floats) -> Floats:
-    """Weights by scikit-learn, whose one ridge is made two by the scale of the features."""
-    root = np.sqrt([RIDGE_OF_CONSTANT, *np.full(X.shape[1] - 1, RIDGE)])
-    model = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=10_000)
-    return np.stack([model.fit(X / root, bits).coef_[0].copy() / root for bits in psi.T], axis=1)
-
-
-def test_log_odds_become_those_of_logistic_regression() -> None:
-    X, psi, known = regression()
-    prior = Regressions(X.shape[1], psi.shape[1])
-    psi[~known] = np.nan  # not looked at
-    for _ in range(60):
-        prior.learn(X, psi, known, np.zeros(len(X)))
-    weights = logistic(X[known], psi[known])
-    np.testing.assert_allclose(prior.weights, weights, atol=1e-5)
-    np.testing.assert_allclose(prior.expected(X), np.clip(X @ weights, -MOST, MOST), atol=1e-4)
-
-
-def test_regressions_of_bits_take_inclinations_as_given() -> None:
-    """Where the gradient of the penalised likelihood is zero; the unknown are not looked at."""
-    X, psi, known = regression()
-    inclined = np.random.default_rng(3).normal(0, 1.5, len(X))
-    psi[~known], inclined[~known] = np.nan, np.nan
-    prior = Regressions(X.shape[1], psi.shape[1])
-    for _ in range(100):
-        prior.learn(X, psi, known, inclined)
-    p = special.expit(X[known] @ prior.weights + inclined[known, None])
-    ridge = np.array([RIDGE_OF_CONSTANT, *np.full(X.shape[1] - 1, RIDGE)])[:, None]
-    slope = X[known].T @ (psi[known] - p) - ridge * prior.weights
-    np.testing.assert_allclose(slope, 0.0, atol=1e-6)
-
-
-def test_log_odds_settle_again_after_the_bits_have_changed() -> None:
-    """A step that trusts the curvature where it stands goes too far here, and never comes back."""
-    X, _, known = regression()
-    rng = np.random.default_rng(1)
-    prior = Regressions(X.shape[1], 3)
-    shape = (len(X), 3)
-    for rate in (0.995, 0.6, 0.003):
-        psi = (rng.random(shape) < rate).astype(float)
-        psi[known.nonzero()[0][0]] = 0.0
-        psi[known.nonzero()[0][1]] = 1.0  # both are there
-        for _ in range(120):
-            prior.learn(X, psi, known, np.zeros(len(X)))
-        np.testing.assert_allclose(prior.weights, logistic(X[known], psi[known]), atol=1e-3)
-
-
-def test_log_odds_are_bounded_and_finite_when_an_event_has_all_items_or_none() -> None:
-    X, psi, known = regression()
-    X[0, 1:] = 1e4
-    psi[:, 0], psi[:, 1] = 0.0, 1.0
-    prior = Regressions(X.shape[1], 3)
-    for _ in range(50):
-        prior.learn(X, psi, known, np.zeros(len(X)))
-    log_odds = prior.expected(X)
-    assert np.abs(log_odds).max() == MOST
-    assert (log_odds[1:, 0] < -3).mean() > 0.9
-    assert (log_odds[1:, 1] > 3).mean() > 0.9
-
-
-def test_centres_are_those_of_the_best_ridge_regression_on_the_others() -> None:
-    rng = np.random.default_rng(0)
-    Z, _, known = regression(n=40)
-    pmf = rng.dirichlet(np.ones(3), len(Z))
-    pmf[:, 0] += 0.2 * Z[:, 1]
-    everything = pmf.copy()
-    pmf[~known] = np.nan  # not looked at
-    found = []
-    for ridge in RIDGES:
-        root = np.sqrt([RIDGE_OF_CONSTANT, *np.full(Z.shape[1] - 1, ridge)])
-        model = Ridge(alpha=1.0, fit_intercept=False)
-        expected = np.empty_like(pmf)
-        for u in range(len(Z)):
-            others = known & (np.arange(len(Z)) != u)
-            expected[u] = model.fit((Z / root)[others], pmf[others]).predict(Z[u : u + 1] / root)[0]
-        found.append(expected)
-    errors = [np.square(expected - everything)[known].sum() for expected in found]
-    best = int(np.argmin(errors))
-    assert 0 < best < len(RIDGES) - 1
-    np.testing.assert_allclose(regressed_centres(Z, everything, known), found[best], atol=1e-9)
-
-
-def test_a_centre_does_not_follow_its_own_user() -> None:
-    """As many features as users: fitted with all, the centres would be the PMFs themselves."""
-    rng = np.random.default_rng(0)
-    Z = np.hstack([np.ones((30, 1)), rng.normal(size=(30, 29))])
-    pmf = rng.dirichlet(np.ones(4), 30)
-    centres = regressed_centres(Z, pmf, np.ones(30, dtype=bool))
-    assert np.sqrt(np.mean(np.square(centres - pmf))) > 0.9 * pmf.std()
-
-
-def test_slice_draws_have_the_law_of_the_density() -> None:
-    rng = np.random.default_rng(0)
-    two = stats.norm(0.0, 1.0), stats.norm(2.5, 0.4)
-
-    def log_density(x: float) -> float:
-        return math.log(math.exp(-0.5 * x * x) + math.exp(-0.5 * ((x - 2.5) / 0.4) ** 2) / 0.4)
-
-    x, draws = 0.0, np.empty(6000)
-    for k in range(len(draws)):
-        for _ in range(3):
-            x = draw_by_slice(log_density, x, 0.5, rng)
-        draws[k] = x
-    thinned = draws[::6]
-    law = lambda x: 0.5 * two[0].cdf(x) + 0.5 * two[1].cdf(x)  # noqa: E731
-    assert stats.kstest(thinned, law).pvalue > UNLIKELY
-    assert abs((draws > 1.7).mean() - (1 - law(1.7))) < 0.08
-
-
-@pytest.mark.parametrize("concentration", [3.0, 40.0])
-def test_the_concentration_is_found_again(concentration: float) -> None:
-    rng = np.random.default_rng(0)
-    centres = rng.dirichlet(np.full(4, 5.0), 2000)
-    pmf = dirichlet(np.maximum(concentration * centres, LEAST_COUNT), rng)
-    now, found = 4.0, []
-    for _ in range(200):
-        now = draw_concentration(now, centres, pmf, rng)
-        found.append(now)
-    found = found[50:]
-    assert abs(np.mean(found) / concentration - 1) < 0.06
-    assert 0.005 < np.std(found) / concentration < 0.05
-
-
-def test_few_users_say_little_about_the_concentration() -> None:
-    """Then it stays around the number of events, within a factor of some e."""
-    rng = np.random.default_rng(0)
-    now, found = 4.0, []
-    for _ in range(3000):
-        now = draw_concentration(now, np.empty((0, 4)), np.empty((0, 4)), rng)
-        found.append(np.log(now / 4))
-    assert stats.kstest(found[::30], "norm").pvalue > UNLIKELY
-
-
-def test_a_slice_is_never_sought_where_there_is_none() -> None:
-    with pytest.raises(ValueError, match="There is no slice at 0"):
-        draw_by_slice(lambda x: math.nan, 0.0, 0.5, np.random.default_rng(0))
-
-
-def test_deviations_that_are_rounding_are_no_features() -> None:
-    """Where everyone has rated everything, who rated an item says nothing."""
-    observations = table(full=True, n_users=40, n_items=6)
-    others = np.random.default_rng(0).dirichlet(np.ones(5), 40)
-    X = features(observations.by_item, np.empty((6, 0)), others)
-    np.testing.assert_array_equal(X[:, 0], 1.0)
-    np.testing.assert_array_equal(X[:, 1:], 0.0)
-
-
-@pytest.mark.parametrize("shape", [(1, 40), (10, 10)])
-def test_the_concentration_of_users_who_are_all_alike_has_a_bound(shape: tuple[int, int]) -> None:
-    observations = Observations.of(np.full(shape, 0.5), scale=(0, 1))
-    chain = start(observations, n_events=24)
-    for _ in range(150):
-        chain.sweep()
-        assert chain.priors.pmfs.concentration <= MOST_CONCENTRATION
-    np.testing.assert_allclose(chain.pmf.sum(axis=1), 1.0)
-
-
-def test_only_users_with_ratings_say_how_concentrated_pmfs_are() -> None:
-    observations = table()  # user 5 has none
-    chains = [start(observations) for _ in range(2)]
-    chains[1].pmf[5] = [1.0, 0.0, 0.0, 0.0]
-    priors = [chain.priors.pmfs for chain in chains]
-    counts = [prior.draw(chain, chain.rng) for prior, chain in zip(priors, chains, strict=True)]
-    assert priors[0].concentration == priors[1].concentration
-    assert priors[0].inclinations.variance == priors[1].inclinations.variance
-    np.testing.assert_array_equal(*(np.delete(c, 5, axis=0) for c in counts))
 
 
 @pytest.mark.parametrize("full", [False, True])

@@ -1,96 +1,63 @@
-"""What items and users are inclined to: the law, the draws, and what they do in a chain."""
+"""What items and users are inclined to: their variance, and what they do in a chain."""
 
 from __future__ import annotations
 
-from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
-from scipy import integrate, special, stats
+from scipy import special, stats
 
 from eventspace import KolmogorovPosterior, Observations
+from eventspace._base.randomness import streams
 from eventspace.data.ids import Ids
 from eventspace.data.updates import read_update
 from eventspace.engines.cpu import CPU
+from eventspace.engines.workbench import Cores
 from eventspace.sampling.chain import Chain
-from eventspace.sampling.log_dirichlet import log_dirichlet
+from eventspace.sampling.draw_inclinations import INCLINED_ITEMS, MOST, tilt
+from eventspace.sampling.log_dirichlet import LEAST_COUNT
 from eventspace.sampling.priors import Beforehand, Laws
-from eventspace.sampling.priors.bits import log_likelihood_of_bits
-from eventspace.sampling.priors.inclinations import (
-    MOST,
-    VARIANCE_RATE,
-    VARIANCE_SHAPE,
-    Inclinations,
-)
-from eventspace.sampling.priors.pmfs import LEAST_COUNT, Around, lean, log_of
+from eventspace.sampling.priors.inclinations import VARIANCE_RATE, VARIANCE_SHAPE, Inclinations
+from eventspace.sampling.priors.pmfs import lean
 from eventspace.sampling.sampler import Sampler
 from eventspace.sampling.updating import Updating
+from tests import naive
 
 Floats = NDArray[np.float64]
 
 UNLIKELY = 1e-5
-
-
-def test_the_likelihood_of_bits_is_that_of_independent_ones() -> None:
-    rng = np.random.default_rng(0)
-    log_odds, inclined = rng.normal(size=(30, 4)), rng.normal(size=30)
-    bits = (rng.random((30, 4)) < 0.5) + 0.0
-    p = special.expit(log_odds + inclined[:, None])
-    exact = np.log(np.where(bits == 1, p, 1 - p)).sum(axis=1) - (bits * log_odds).sum(axis=1)
-    assert_allclose(log_likelihood_of_bits(bits, log_odds, inclined), exact, atol=1e-12)
-
-
-def test_the_density_of_pmfs_is_that_of_dirichlet() -> None:
-    rng = np.random.default_rng(0)
-    counts, pmf = rng.uniform(0.3, 4, (20, 5)), rng.dirichlet(np.ones(5), 20)
-    exact = [stats.dirichlet(a).logpdf(x) for a, x in zip(counts, pmf, strict=True)]
-    assert_allclose(log_dirichlet(counts, log_of(pmf)), exact, rtol=1e-9)
+HERE: Any = SimpleNamespace(bench=Cores())
 
 
 def test_centres_lean_to_the_events_in_which_much_comes_true() -> None:
     bits = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 0], [1, 0, 1.0]])
-    towards = lean(bits)
+    towards = lean(bits, np.ones(4))
     assert_allclose(towards, 4 * (np.array([1, 0.5, 0.25]) - 7 / 12))
-    assert_array_equal(lean(np.ones((4, 3))), 0.0)
-    centres = np.array([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])
-    assert_allclose(Around(centres, towards).tilted(np.zeros(2)), centres)
-    found = Around(centres, towards).tilted(np.array([1.0, -2.0]))
-    assert_allclose(found.sum(axis=1), 1.0)
-    odds = np.log(found[:, 0] / found[:, 2]) - np.log(centres[:, 0] / centres[:, 2])
-    assert_allclose(odds, np.array([1.0, -2.0]) * (towards[0] - towards[2]))
-
-
-def test_draws_have_the_law_of_likelihood_and_prior() -> None:
-    """Of one bit pattern each, the density on a grid."""
-    rng = np.random.default_rng(1)
-    log_odds, bits = np.array([0.3, -1.0, 2.0]), np.array([1.0, 1.0, 0.0])
-    copies = 4000
-    inclined = Inclinations.none(copies, 3, variance=1.7)
-    likelihood = partial(
-        log_likelihood_of_bits, np.tile(bits, (copies, 1)), np.tile(log_odds, (copies, 1))
-    )
-    for _ in range(40):
-        inclined.draw(likelihood, rng)
-    grid = np.linspace(-MOST, MOST, 4001)
-    density = np.exp(
-        log_likelihood_of_bits(np.tile(bits, (4001, 1)), np.tile(log_odds, (4001, 1)), grid)
-        - grid**2 / (2 * 1.7)
-    )
-    cdf = integrate.cumulative_trapezoid(density, grid, initial=0)
-    law = partial(np.interp, xp=grid, fp=cdf / cdf[-1])
-    assert stats.kstest(inclined.of_each, law).pvalue > UNLIKELY
+    assert_array_equal(lean(np.ones((4, 3)), np.ones(4)), 0.0)
+    unknown = np.vstack([bits, [0, 1, 1]])
+    assert_allclose(lean(unknown, np.array([1.0, 1, 1, 1, 0])), towards)
+    several = lean(np.stack([bits, 1 - bits]), np.ones(4))  # chains
+    assert_allclose(several, [towards, -towards])
+    for x, centre in [(0.0, [0.5, 0.3, 0.2]), (1.0, [0.5, 0.3, 0.2]), (-2.0, [0.2, 0.2, 0.6])]:
+        found = np.empty(3)
+        tilt(x, np.array(centre), towards, found)
+        assert_allclose(found.sum(), 1.0)
+        odds = np.log(found[0] / found[2]) - np.log(centre[0] / centre[2])
+        assert_allclose(odds, x * (towards[0] - towards[2]), atol=1e-12)
 
 
 def test_the_variance_has_the_law_of_the_known_ones() -> None:
     rng = np.random.default_rng(2)
     of_each = rng.normal(0, 1.3, 50)
-    known = np.arange(50) < 20
+    known = (np.arange(50) < 20) * 1.0
     drawn = np.empty(3000)
     for k in range(len(drawn)):
         inclined = Inclinations(of_each, width=0.5)
-        inclined.draw_variance(known, rng)
+        inclined.draw_variance(HERE, known, rng)
         drawn[k] = inclined.variance
     rate = VARIANCE_RATE + 0.5 * np.square(of_each[:20]).sum()
     assert (
@@ -100,10 +67,11 @@ def test_the_variance_has_the_law_of_the_known_ones() -> None:
 
 def test_inclinations_have_a_bound_where_nothing_else_holds_them() -> None:
     rng = np.random.default_rng(3)
-    inclined = Inclinations.none(200, 4)
+    inclined, seeds = Inclinations.none(200, 4), streams(rng, 200)
+    rows = np.ones((200, 4)), np.zeros((200, 4)), inclined.of_each, seeds
     for _ in range(500):
-        inclined.draw(partial(log_likelihood_of_bits, np.ones((200, 4)), np.zeros((200, 4))), rng)
-        inclined.draw_variance(np.ones(200, dtype=bool), rng)
+        Cores().each(INCLINED_ITEMS, rows, (inclined.numbers(),))
+        inclined.draw_variance(HERE, np.ones(200), rng)
     assert np.abs(inclined.of_each).max() < MOST
     assert inclined.of_each.mean() > 1.0
 
@@ -147,7 +115,7 @@ def test_what_is_expected_of_bits_is_learnt_beside_the_inclinations() -> None:
         if sweep >= 40:
             expected += special.expit(log_odds).mean(axis=0) / 80
     assert_allclose(expected, rate, atol=0.03)
-    assert chain.priors.laws.item_variance > 0.1
+    assert chain.priors.laws().item_variance > 0.1
 
 
 def test_only_the_rated_say_how_much_items_differ_and_where_users_lean() -> None:
@@ -156,10 +124,10 @@ def test_only_the_rated_say_how_much_items_differ_and_where_users_lean() -> None
     seen = Observations.of((u, i, rng.random(len(u))), scale=(0, 1), items=Ids(np.arange(50)))
     chains = [started(seen, n_events=4) for _ in range(2)]
     chains[1].indicators[20:] = 1 - chains[1].indicators[20:]
-    assert_array_equal(*(chain.priors.pmfs.expected(chain).towards for chain in chains))
+    assert_array_equal(*(chain.priors.pmfs.expected(chain)[1] for chain in chains))
     for chain in chains:
         chain.priors.bits.draw(chain, chain.rng)
-    assert chains[0].priors.laws.item_variance == chains[1].priors.laws.item_variance
+    assert chains[0].priors.laws().item_variance == chains[1].priors.laws().item_variance
 
 
 def newcomers(n_users: int, n_items: int, variance: float) -> tuple[Updating, Chain]:
@@ -201,8 +169,8 @@ def test_new_users_have_inclinations() -> None:
         new, chain = newcomers(1500, 0, variance)
         new.draw_users(chain, new.change.users)
         centres, towards = chain.priors.pmfs.expected(chain)
-        around = Around(np.tile(centres[-1], (20_000, 1)), towards)
-        law = 10.0 * around.tilted(rng.normal(0, np.sqrt(variance), 20_000))
+        inclined = rng.normal(0, np.sqrt(variance), 20_000)
+        law = 10.0 * naive.tilted(inclined, np.tile(centres[-1], (20_000, 1)), towards)
         gamma = rng.gamma(np.maximum(law, LEAST_COUNT))
         expected = (gamma / gamma.sum(axis=1, keepdims=True)) @ towards
         found = chain.pmf[30:] @ towards

@@ -15,10 +15,11 @@ from eventspace import Observations
 from eventspace.data.ids import Ids
 from eventspace.data.updates import Update, read_update
 from eventspace.engines.cpu import CPU
+from eventspace.engines.workbench import Cores
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.priors import Beforehand, Laws
 from eventspace.sampling.priors.bits import Regressions
-from eventspace.sampling.priors.features import features
+from eventspace.sampling.priors.features import Features
 from eventspace.sampling.priors.pmfs import regressed_centres
 from eventspace.sampling.sampler import Sampler
 from eventspace.sampling.updating import Updating
@@ -27,6 +28,7 @@ from tests import naive
 Floats = NDArray[np.float64]
 
 N_USERS, N_ITEMS, N_NEW = 60, 80, 400
+CORES = Cores()
 
 
 @dataclass
@@ -62,7 +64,7 @@ def update(draw, table: pd.DataFrame, precision: Floats, *, concentration: float
     updating = Updating(only_new(change), sampler, laws, precision)
     chain = updating.chain(pmf, bits, np.random.default_rng(0))
     centres = chain.priors.pmfs.centres(chain)
-    updating.draw_users(chain, change.new_users, chain.known_items)
+    updating.draw_users(chain, change.new_users, chain.known_items > 0)
     log_odds = updating.expected_bits(chain)
     drawn = updating.draw_items(chain, log_odds, 1)
     assert_array_equal(drawn[:, 0], chain.indicators[change.new_items] > 0.5)
@@ -100,12 +102,12 @@ PRECISION = np.full(N_USERS, 100.0)
 def test_items_whose_ratings_say_nothing_are_drawn_from_what_their_raters_let_expect(draw) -> None:
     updated = update(draw, new_items(0.5, 1e-9), PRECISION)
     chain = updated.chain
-    X = features(chain.observations.by_item, np.empty((N_ITEMS + N_NEW, 0)), draw[1])
-    known, prior = np.arange(N_ITEMS + N_NEW) < N_ITEMS, Regressions(5, 3)
+    X = Features(chain.observations.by_item, np.empty((N_ITEMS + N_NEW, 0)), CORES)(draw[1])
+    known, prior = (np.arange(N_ITEMS + N_NEW) < N_ITEMS) * 1.0, Regressions(5, 3)
     bits = np.vstack([draw[2], np.zeros((N_NEW, 3))])
     for _ in range(50):
-        prior.learn(X, bits, known, np.zeros(N_ITEMS + N_NEW))
-    chance, drawn = expit(prior.expected(X)[N_ITEMS:]), chain.indicators[N_ITEMS:]
+        prior.learn(X, bits, known, np.zeros(N_ITEMS + N_NEW), CORES)
+    chance, drawn = expit(prior.expected(X, CORES)[N_ITEMS:]), chain.indicators[N_ITEMS:]
     assert_allclose(expit(updated.log_odds), chance, atol=0.02)
     for kind in (0, 1):
         sigma = np.sqrt((chance * (1 - chance))[kind::2].mean(axis=0) / (N_NEW / 2))
@@ -129,9 +131,10 @@ def test_items_are_drawn_to_their_ratings_by_those_who_make_little_noise(draw, v
 def test_users_with_a_strong_prior_are_where_their_items_let_expect(draw) -> None:
     updated = update(draw, new_users(0.5, 1.0), PRECISION, concentration=1e6)
     chain = updated.chain
-    Z = features(chain.observations.by_user, np.empty((N_USERS + N_NEW, 0)), draw[2])
+    Z = Features(chain.observations.by_user, np.empty((N_USERS + N_NEW, 0)), CORES)(draw[2])
     pmf = np.vstack([draw[1], np.zeros((N_NEW, 3))])
-    expected = regressed_centres(Z, pmf, np.arange(N_USERS + N_NEW) < N_USERS)
+    known = (np.arange(N_USERS + N_NEW) < N_USERS) * 1.0
+    expected = regressed_centres(Z, pmf, known, CORES)
     assert_allclose(updated.centres, expected)
     assert_allclose(chain.pmf[N_USERS:], expected[N_USERS:], atol=0.01)
     assert chain.pmf[N_USERS::2, 0].mean() > chain.pmf[N_USERS + 1 :: 2, 0].mean() + 0.2
