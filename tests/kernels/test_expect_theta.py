@@ -105,9 +105,9 @@ def by_quadratics(users: Users) -> Floats:
 
 
 def by_entries(users: Users) -> Floats:
-    given: Any = users.ptr, users.index, users.value, users.weight, padded(users.factors)
-    found = sum_and_expect(*given, users.n_events, *users.rows, users.A, users.square)
-    return np.asarray(found)
+    given = users.ptr, users.index, users.value, users.weight, padded(users.factors)
+    prior = {"A": users.A, "square": users.square}
+    return np.asarray(sum_and_expect(*given, users.n_events, *users.rows, **prior))
 
 
 @pytest.mark.parametrize("way", [by_quadratics, by_entries])

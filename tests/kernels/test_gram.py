@@ -12,6 +12,7 @@ from eventspace.engines import bit_sums, gram
 from eventspace.engines.gram import normal_equations, sums_of_rows, weighted_squares
 from eventspace.engines.row_sums import room_for, sum_row
 from tests import naive
+from tests.kernels.instances import many
 
 SIZES = np.array([0, 1, 3, 4, 5, 9, 63, 64, 65, 2 * gram.BATCH + 3])
 
@@ -99,3 +100,47 @@ def test_weighted_squares_are_those_of_each_column_of_weights() -> None:
     rows, weights = rng.normal(size=(50, 6)), rng.random((50, 4))
     expected = np.einsum("kd,ka,kb->dab", weights, rows, rows)
     np.testing.assert_allclose(weighted_squares(rows, weights), expected, rtol=1e-4, atol=1e-5)
+
+
+def beside_gaps(n: int, n_blocks: int = 40) -> list[Any]:
+    """Room for n numbers each, at the ends of blocks between which there are gaps.
+
+    A kernel that asks for a batch of scratch gets one of the gaps.
+    """
+    scratch = 8 * gram.BATCH
+    size = max(scratch, 4 * n) // 8 * 8 + 76
+    blocks = [np.empty(size + 8 * (k % 8) * (k % 2), np.uint8) for k in range(n_blocks)]
+    return [block[-4 * n :].view(np.float32) for block in blocks[::2]]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [9, 17, 40, 100, gram.BATCH, 2 * gram.BATCH + 4])
+def test_sums_do_not_depend_on_where_arrays_lie(n: int, weighted: bool) -> None:
+    """Not even if the scratch of the kernel lies right behind them.
+
+    There, a loop that writes into it and adds up as well is not known to run in vectors, and if it
+    does not, its sums are rounded otherwise.
+    """
+    rng = np.random.default_rng(n)
+    values, weights = rng.random(n).astype(np.float32), rng.gamma(1.0, 3.0, n).astype(np.float32)
+    index = rng.integers(0, 7, n).astype(np.int32)
+    factors, G, h = gram.padded(rng.random((7, 5))), np.empty((8, 8)), np.empty(8)
+    found = set()
+
+    def sums(value: Any, weight: Any) -> None:
+        weight = weight if weighted else weight[:0]
+        e = gram.sum_up(0, n, index, value, weight, factors, G, h)
+        found.add((e, G.tobytes(), h.tobytes()))
+
+    for _ in range(many(100, 1)):
+        for room in beside_gaps(n):
+            room[:] = values
+            sums(room, weights)
+            room[:] = weights
+            sums(values, room)
+    close = np.empty(2 * n + 128, np.float32)  # next to each other, at any distance
+    for offset in range(many(64, 2)):
+        value, weight = close[offset % 16 :][:n], close[offset + n :][:n]
+        value[:], weight[:] = values, weights
+        sums(value, weight)
+    assert len(found) == 1
