@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
 from eventspace.engines.cpu import CPU
-from eventspace.engines.workbench import Cores
+from eventspace.engines.workbench import Cores, RowKernel
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.priors import Beforehand, Priors
 from eventspace.sampling.priors.noise import NoisePrior
@@ -98,3 +99,44 @@ def start(
 
 def state(chain: Chain) -> tuple[Floats, Floats, Floats]:
     return chain.pmf, chain.indicators, chain.precision
+
+
+class SideBySide(Cores):
+    """NumPy's arrays of several chains, of which the first axis says which: one after the other."""
+
+    def numbers(self, of_chain: Any) -> Floats:
+        return np.asarray(of_chain)[..., None, None]
+
+    def each(self, kernel: RowKernel, rows: tuple[Any, ...], of_chain: tuple[Any, ...]) -> None:
+        for k in np.ndindex(*rows[0].shape[:-2]):
+            super().each(kernel, tuple(array[k] for array in rows), tuple(a[k] for a in of_chain))
+
+    def sums_of_rows(self, entries: Entries, factors: Floats) -> Floats:
+        several = factors.reshape(-1, *factors.shape[-2:])
+        found = np.stack([super(SideBySide, self).sums_of_rows(entries, own) for own in several])
+        return found.reshape(*factors.shape[:-2], *found.shape[1:])
+
+    def weighted_squares(self, rows: Floats, weights: Floats) -> Floats:
+        both = zip(
+            rows.reshape(-1, *rows.shape[-2:]),
+            weights.reshape(-1, *weights.shape[-2:]),
+            strict=True,
+        )
+        found = np.stack([super(SideBySide, self).weighted_squares(*own) for own in both])
+        return found.reshape(*rows.shape[:-2], *found.shape[1:])
+
+
+@dataclass(frozen=True)
+class Abreast(CPU):
+    """An engine on the cores that runs as many chains side by side."""
+
+    n_abreast: int | None = None
+
+    def with_threads(self, n_threads: int) -> Abreast:
+        return Abreast(n_threads, self.n_abreast)
+
+    def abreast(self, *_: Any) -> int | None:
+        return self.n_abreast
+
+    def workbench(self, *_: Any) -> SideBySide:
+        return SideBySide()

@@ -18,6 +18,7 @@ from eventspace.engines import ENGINES, choice, cpu, engine
 from eventspace.engines.cuda import presence
 from eventspace.engines.gram import normal_equations
 from eventspace.engines.protocol import Product, Sets
+from eventspace.engines.workbench import Cores
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,15 @@ class Backwards:
 
     def stage(self, *_: Any) -> None:
         return None
+
+    def abreast(self, *_: Any) -> int:
+        return 1
+
+    def workbench(self, *_: Any) -> Cores:
+        return Cores()
+
+    def aside(self, task: Any, show: Any) -> Any:
+        return lambda: task(show)  # not before it is asked for
 
     def together(self, title: str, jobs: Any, length: int, show: Any, take: Any = None) -> None:
         for k, job in reversed(list(enumerate(jobs))):
@@ -87,7 +97,7 @@ def parts(fit: Any) -> Any:
         KolmogorovDescent(4, random_state=0, indicators="shared"),
         KolmogorovDescent(4, random_state=0, indicator_solver="local", n_jobs=2),
         KolmogorovPosterior(3, n_chains=2, n_warmup=3, n_draws=4, random_state=0),
-        KolmogorovModel(3, n_chains=2, n_warmup=3, n_draws=4, random_state=0),
+        KolmogorovModel(3, n_chains=2, n_warmup=1, n_draws=4, random_state=0),
         HypercubeModel(3, random_state=0),
         ItemKMeans(3, random_state=0),
     ],
@@ -155,8 +165,8 @@ def test_rows_are_all_done_and_their_sum_does_not_depend_on_threads(n_rows) -> N
 
 
 def test_rows_that_share_a_matrix_are_cut_into_fewer_chunks() -> None:
-    ptr, empty = np.arange(0, 20_001, 10), np.empty(0, np.float32)
-    table = Entries(ptr, np.zeros(20_000, np.int32), np.ones(20_000, np.float32), empty)
+    ptr, empty = np.arange(0, 80_001, 10), np.empty(0, np.float32)
+    table = Entries(ptr, np.zeros(80_000, np.int32), np.ones(80_000, np.float32), empty)
     speaks = table._replace(missing=np.ones(1))
     alone, shared = cpu._chunks(table, 64, shared=False), cpu._chunks(speaks, 64, shared=True)
     assert 64**2 * 8 * max(cut.stop - cut.start for cut in alone) <= 1.1 * cpu.CHUNK_BYTES
