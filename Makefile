@@ -69,7 +69,7 @@ $(VENV)/bench: $(VENV)/installed
 
 bench: $(VENV)/bench
 	for name in start_up opening paper_split indicator_step fit order rules page command_line \
-	  top_n jobs accuracy accuracy_movielens accuracy_shapes accuracy_time \
+	  top_n jobs accuracy accuracy_movielens accuracy_shapes accuracy_time side_information \
 	  held_out_users first_rules held_out_page; do \
 	  $(BIN)/python -m benchmarks.$$name || exit 1; done
 
