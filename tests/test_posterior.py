@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -112,6 +114,26 @@ def test_the_same_seed_gives_the_same_draws_on_any_number_of_threads(noisy, post
     four = {**QUICK, "n_chains": 4, "n_warmup": 2, "n_draws": 4, "random_state": 0}
     one, two = (KolmogorovPosterior(**four, n_jobs=n_jobs).fit(table) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.pmf_, two.pmf_)
+
+
+def test_where_memory_is_free_changes_no_draw() -> None:
+    """Thirty fits among blocks and gaps of many sizes, so that arrays lie elsewhere in each."""
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet(np.ones(3), 24) @ (rng.random((3, 14)) < 0.5) + rng.normal(0, 0.1, (24, 14))
+    u, i = np.nonzero(rng.random(p.shape) < 0.8)
+    columns = u, i, np.clip(p, 0, 1)[u, i], rng.gamma(2.0, 1.0, len(u))
+    options = {"n_chains": 2, "n_warmup": 2, "n_draws": 6, "n_samples": 4, "meets": False}
+    found: set[Any] = set()
+    junk: list[Any] = []
+    for _ in range(30):
+        blocks = [np.empty(size, np.uint8) for size in rng.integers(16, 4000, 200).tolist()]
+        junk = [*junk, blocks[:: int(rng.integers(2, 5))]][-4:]
+        del blocks
+        table = Observations.of(columns, scale=(0, 1))
+        model = KolmogorovPosterior(3, **options, random_state=0, n_jobs=1).fit(table)
+        drawn = model.pmf_, model.codes_, model.noise_, model.cost_
+        found.add(tuple(np.asarray(array).tobytes() for array in drawn))
+    assert len(found) == 1
 
 
 def test_a_file_holds_it_all(posterior, noisy, tmp_path) -> None:
