@@ -20,12 +20,12 @@ from eventspace._base.randomness import next_random, uniform
 from eventspace._base.rows import set_row, wide
 from eventspace._base.types import Floats
 from eventspace.indicators.local import descend_by_flips
-from eventspace.indicators.quadratic import half_gradient, sum_of_weights, tolerance
+from eventspace.indicators.quadratic import TOLERANCE, half_gradient, sum_of_weights
 from eventspace.indicators.relaxation import mix, rank_for, scatter
 
 NEAR, ASIDE = 4, 0.3  # rank of the first relaxation, and how far its start is from the set
-ROUGH, FINE = 2, 100  # sweeps of the mixing method
-LARGE, SMALL = 0.2, 1e-3  # what is added to the diagonal that they give, as a share of it
+ROUGH, FINE = 2, 20  # sweeps of the mixing method
+LARGE, SMALL = 0.2, 0.03  # what their diagonal needs on top, as a share of it
 SHORT = 1000  # nodes of the first search
 RESTARTS = 20  # of the local search, before the second
 
@@ -42,7 +42,10 @@ class Room(NamedTuple):
     W: Floats  # what is left of the quadratic, with the linear term as its last row
     L: Floats  # multipliers of the elimination; the last row is the centre
     pivots: Floats
-    rest: Floats
+    rest: Floats  # what the search has at each level: this, distances, bits, and how many it tried
+    distance: Floats
+    bits: NDArray[np.int64]
+    tried: NDArray[np.int64]
     slope: Floats
     trial: Floats
 
@@ -68,6 +71,9 @@ def room_for_sphere(n_events: int) -> Room:
         wide(n_events + 1, n_events),
         np.empty(n_events),
         wide(n_events + 1, n_events),
+        np.zeros(n_events + 1),
+        np.empty(n_events, dtype=np.int64),
+        np.empty(n_events, dtype=np.int64),
         np.empty(n_events),
         np.empty(n_events),
     )
@@ -80,7 +86,9 @@ def sphere(S: Floats, v: Floats, energy: float, x: Floats, node_budget: int, roo
     A first, short search on a rough dual solution settles most items; the others get a better one.
     """
     n_events, near = v.size, room.start.shape[0]
-    tol, floor = tolerance(S), tolerance(S) - energy  # a sum of squares is not below zero
+    total = sum_of_weights(S)
+    tol = TOLERANCE * total
+    floor = tol - energy  # g + energy is a sum of squares: nothing can be lower than zero
     slope, trial = room.slope, room.trial
     best = descend_by_flips(S, v, x, slope, tol)
     if best <= floor:
@@ -104,7 +112,7 @@ def sphere(S: Floats, v: Floats, energy: float, x: Floats, node_budget: int, roo
             changed = changed or trial[d] != x[d]
         if changed:
             best = _try(S, v, trial, slope, tol, best, x)
-        square = _factorise(v, SMALL if fine else LARGE, room)
+        square = _factorise(v, total, SMALL if fine else LARGE, room)
         if best + square <= tol:
             return nodes
         budget = node_budget if fine else min(SHORT, node_budget)
@@ -148,7 +156,7 @@ def _try(
 
 
 @njit(cache=True, nogil=True)
-def _factorise(v: Floats, shift: float, room: Room) -> float:
+def _factorise(v: Floats, total: float, shift: float, room: Room) -> float:
     """Write g as a sum of squares, one for each event, less a constant, which is returned.
 
     The diagonal is the relaxation's, times 1 + shift, and a ridge, in place of S's own, with the
@@ -159,7 +167,6 @@ def _factorise(v: Floats, shift: float, room: Room) -> float:
     there. The others come when the radius has shrunk, and only fine-tune.
     """
     n_events = v.size
-    total = sum_of_weights(room.S)
     size = total
     order, diagonal = room.order, room.diagonal
     order[n_events] = n_events
@@ -220,10 +227,10 @@ def _search(room: Room, best: float, floor: float, tol: float, node_budget: int,
     """
     n_events = x.size
     L, rest, pivots, order = room.L, room.rest, room.pivots, room.order
+    distance, bits, tried = room.distance, room.bits, room.tried
     set_row(rest, n_events, L, n_events, 0.0, L, n_events)
-    distance = np.zeros(n_events + 1)
-    bits = np.zeros(n_events, dtype=np.int64)
-    tried = np.zeros(n_events, dtype=np.int64)
+    for d in range(n_events):
+        tried[d] = 0
     radius = best - tol
     nodes = 0
     level = n_events - 1
