@@ -54,7 +54,10 @@ def test_sums_over_the_observed_entries_of_each_row(
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("ordered", [True, False])
 def test_factors_beyond_the_cache_are_summed_in_parts(weighted: bool, ordered: bool) -> None:
-    """A row's sums are right, and to the bit the same whichever rows are summed with it."""
+    """A row's sums are right, and to the bit the same whichever rows are summed with it.
+
+    Those of few entries are those of an engine that knows no parts.
+    """
     n_factors, n_events = 300_000, 5
     ptr, index, value, weight = entries(weighted, n_factors)
     if ordered:
@@ -65,7 +68,12 @@ def test_factors_beyond_the_cache_are_summed_in_parts(weighted: bool, ordered: b
     found = np.full((n, n_events, n_events), np.nan), np.full((n, n_events), np.nan)
     energy = np.full(n, np.nan)
     normal_equations(ptr, index, value, weight, factors, *found, energy)
+    packed = np.empty((n, gram.n_packed(n_events)))
+    gram.packed_equations(ptr, index, value, weight, gram.padded(factors), n_events, packed)
     for k in range(n):
+        if SIZES[k] <= gram.BATCH:
+            half = found[0][k][np.triu_indices(n_events)]
+            np.testing.assert_array_equal(packed[k], [*half, *found[1][k], energy[k]])
         row = slice(ptr[k], ptr[k + 1])
         w = weight[row] if weighted else np.ones(SIZES[k])
         expected: Any = naive.sums(factors, index[row], value[row].astype(float), w.astype(float))

@@ -179,7 +179,8 @@ def _fill_by_parts(
     """Fill quadratics where factors do not fit the cache: each part of them serves all rows.
 
     Entries are in ascending order of what they point to, so each row goes on where it was (if they
-    are not, the sums are still right). The bits of a sum do not depend on the other rows.
+    are not, the sums are still right). A row of one batch is summed at once, with the bits that it
+    has anywhere else. No sum depends on the other rows.
     """
     n_rows, n_columns, parts = ptr.size - 1, factors.shape[1], n_parts(factors)
     G, h = np.zeros((n_rows, n_columns, n_columns)), np.zeros((n_rows, n_columns))
@@ -189,7 +190,9 @@ def _fill_by_parts(
     for part in range(1, parts + 1):
         beyond = part * len(factors) // parts
         for k in range(n_rows):
-            stop = _first_from(beyond, index, at[k], ptr[k + 1]) if part < parts else ptr[k + 1]
+            stop = ptr[k + 1]
+            if part < parts and stop - ptr[k] > BATCH:
+                stop = _first_from(beyond, index, at[k], stop)
             energy[k] += add_up(at[k], stop, index, value, weight, factors, G[k], h[k])
             at[k] = stop
     for k in range(n_rows):

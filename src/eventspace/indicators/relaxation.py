@@ -5,8 +5,7 @@ constant. Relaxing the products to inner products of unit vectors gives the SDP 
 the angles count, so the vector of w is the first axis, for good. The mixing method (Wang and
 Kolter, 2017) sets one column V_a of the others after the other to its optimum ``-g / |g|``, where
 ``g = sum_b S_ab V_b`` over the other columns and ``S1 - 2v`` along the axis. At a solution the
-norms |g_a| are dual feasible: in place of the diagonal of S they leave no cost of any x above its
-own, and the quadratic convex.
+norms |g_a| are dual feasible: with them for a diagonal, S is positive semidefinite.
 """
 
 from __future__ import annotations
