@@ -7,9 +7,9 @@ import pytest
 
 from eventspace import KolmogorovDescent, Observations
 from eventspace.engines.gram import normal_equations
-from eventspace.indicators.exact import enumerate_costs, exact, sphere
+from eventspace.indicators.exact import enumerate_costs, exact
 from eventspace.indicators.quadratic import TOLERANCE
-from tests.kernels.instances import start_of_mixing
+from eventspace.indicators.sphere import room_for_sphere, sphere
 
 
 @pytest.mark.parametrize("n_events", range(1, 13))
@@ -30,14 +30,14 @@ def test_every_item_is_solved_exactly(movielens_100k, n_events: int, penalty: fl
     assert (nodes >= 0).all()
 
     table, row = np.empty(1 << n_events), np.empty(1 << n_events)
-    start = start_of_mixing(np.uint64(1), n_events + 1)
+    room = room_for_sphere(n_events)
     for i in range(0, n_items, 7):
         enumerate_costs(S[i], v[i], table, row)
         least = table.min() + energy[i]
         allowed = TOLERANCE * S[i].sum() + 1e-9
         assert cost[i] <= least + allowed
         x = np.zeros(n_events)
-        assert sphere(S[i], v[i], energy[i], x, 5_000_000, start) >= 0
+        assert sphere(S[i], v[i], energy[i], x, 5_000_000, room) >= 0
         assert x @ S[i] @ x - 2 * x @ v[i] + energy[i] <= least + allowed
 
 

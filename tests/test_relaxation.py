@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from eventspace.indicators import SDR, Exact
-from eventspace.indicators.relaxation import lift, mix
 from eventspace.indicators.sdr import GAIN, MAX_SWEEPS
 from tests import naive
-from tests.kernels.instances import items, start_of_mixing
+from tests.kernels.instances import items, relaxed
 
 Floats = NDArray[np.float64]
 
@@ -42,10 +41,8 @@ def clarabel_value(C: Floats) -> float:
 @pytest.mark.parametrize("n_events", [3, 8, 16, 24])
 def test_mixing_reaches_the_value_of_the_semidefinite_program(n_events: int) -> None:
     for name, (S, v, _) in items(n_events, seed=n_events):
-        C = np.empty((n_events + 1, n_events + 1))
-        lift(S, v, C)
-        V, y = start_of_mixing(np.uint64(5), n_events + 1), np.empty(n_events + 1)
-        mix(C, V, y, MAX_SWEEPS, GAIN)
+        C = naive.relaxation_matrix(S, v)
+        V, _ = relaxed(S, v, 5, MAX_SWEEPS, GAIN)
         ours, theirs = float((C * (V.T @ V)).sum()), clarabel_value(C)
         assert ours == pytest.approx(theirs, rel=1e-3, abs=1e-5 * max(1.0, abs(C).sum())), name
 

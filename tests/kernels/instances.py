@@ -8,7 +8,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace.indicators.relaxation import rank_for, scatter
+from eventspace._base.rows import wide
+from eventspace.indicators.relaxation import mix, rank_for, scatter
 from tests import naive
 
 Floats = NDArray[np.float64]
@@ -20,11 +21,18 @@ def quadratic(theta: Floats, p: Floats, w: Floats | None = None) -> tuple[Floats
     return naive.sums(theta, np.arange(len(p)), p, np.ones(len(p)) if w is None else w)
 
 
-def start_of_mixing(state: np.uint64, n: int) -> Floats:
-    """Random unit columns, as many and as long as the relaxation of n - 1 events needs."""
-    V = np.empty((rank_for(n), n))
-    scatter(state, V)
-    return V
+def relaxed(S: Floats, v: Floats, seed: int, max_sweeps: int, tol: float) -> tuple[Floats, Floats]:
+    """The unit vectors of the relaxation, that of the axis last, and the dual solution of each."""
+    n_events = len(v)
+    A, V = wide(n_events, n_events), wide(rank_for(n_events + 1), n_events)
+    A[:, :n_events] = S
+    scatter(np.uint64(seed), V, n_events)
+    diagonal = np.empty(n_events)
+    mix(A, v, V, np.empty_like(V), diagonal, max_sweeps, tol)
+    assert not V[:, n_events:].any()
+    vectors = np.column_stack([V[:, :n_events], np.eye(len(V))[0]])
+    last = np.linalg.norm(vectors[:, :-1] @ (S.sum(axis=1) - 2.0 * v))
+    return vectors, np.append(diagonal, last) / 4.0
 
 
 def items(n_events: int, seed: int) -> Iterator[tuple[str, tuple[Floats, Floats, float]]]:

@@ -52,6 +52,39 @@ def test_sums_over_the_observed_entries_of_each_row(
         assert energy[k] == pytest.approx(e, rel=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ordered", [True, False])
+def test_factors_beyond_the_cache_are_summed_in_parts(weighted: bool, ordered: bool) -> None:
+    """A row's sums are right, and to the bit the same whichever rows are summed with it.
+
+    Those of few entries are those of an engine that knows no parts.
+    """
+    n_factors, n_events = 300_000, 5
+    ptr, index, value, weight = entries(weighted, n_factors)
+    if ordered:
+        index = np.concatenate([np.sort(index[a:b]) for a, b in pairwise(ptr)])
+    factors = np.random.default_rng(1).random((n_factors, n_events))
+    assert gram.n_parts(gram.padded(factors)) > 2
+    n = len(SIZES)
+    found = np.full((n, n_events, n_events), np.nan), np.full((n, n_events), np.nan)
+    energy = np.full(n, np.nan)
+    normal_equations(ptr, index, value, weight, factors, *found, energy)
+    packed = np.empty((n, gram.n_packed(n_events)))
+    gram.packed_equations(ptr, index, value, weight, gram.padded(factors), n_events, packed)
+    for k in range(n):
+        if SIZES[k] <= gram.BATCH:
+            half = found[0][k][np.triu_indices(n_events)]
+            np.testing.assert_array_equal(packed[k], [*half, *found[1][k], energy[k]])
+        row = slice(ptr[k], ptr[k + 1])
+        w = weight[row] if weighted else np.ones(SIZES[k])
+        expected: Any = naive.sums(factors, index[row], value[row].astype(float), w.astype(float))
+        alone: Any = np.empty((1, n_events, n_events)), np.empty((1, n_events)), np.empty(1)
+        normal_equations(ptr[k : k + 2], index, value, weight, factors, *alone)
+        for one, sums, right in zip(alone, (*found, energy), expected, strict=True):
+            np.testing.assert_array_equal(one[0], sums[k])
+            np.testing.assert_allclose(sums[k], right, rtol=1e-12, atol=1e-13)
+
+
 @pytest.mark.parametrize("n_events", [1, 7, 8, 16, 24, 40, 64])
 def test_sums_of_bits_are_counted(n_events: int) -> None:
     ptr, index, value, _ = entries()

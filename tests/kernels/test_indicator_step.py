@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eventspace.indicators.exact import Exact, enumerate_costs, exact, sphere
+from eventspace.indicators.exact import Exact, enumerate_costs, exact
 from eventspace.indicators.local import Local
 from eventspace.indicators.quadratic import TOLERANCE, read_code, write_code
-from eventspace.indicators.relaxation import lift, mix
 from eventspace.indicators.sdr import SDR
+from eventspace.indicators.sphere import room_for_sphere, sphere
 from tests import naive
-from tests.kernels.instances import items, start_of_mixing
+from tests.kernels.instances import INTERPRETED, items, many, relaxed
 
 Floats = NDArray[np.float64]
 
@@ -38,15 +38,40 @@ def test_the_table_holds_the_cost_of_every_code(n_events: int) -> None:
 @pytest.mark.parametrize("n_events", range(1, 13))
 def test_sphere_decoder_finds_the_minimum_of_every_instance(n_events: int) -> None:
     codes = naive.all_codes(n_events)
-    start = start_of_mixing(np.uint64(1), n_events + 1)
-    for seed in range(2):
+    room = room_for_sphere(n_events)
+    for seed in range(many(10, 2)):
         names, S, v, energy = stacked(n_events, seed)
         for k, name in enumerate(names):
             costs = np.einsum("cd,de,ce->c", codes, S[k], codes) - 2 * codes @ v[k]
             x = codes[np.random.default_rng(k).integers(len(codes))].copy()
-            nodes = sphere(S[k], v[k], energy[k], x, 10_000_000, start)
+            nodes = sphere(S[k], v[k], energy[k], x, 10_000_000, room)
             assert nodes >= 0, name
             assert naive.g(S[k], v[k], x) <= costs.min() + TOLERANCE * S[k].sum() + 1e-12, name
+
+
+@pytest.mark.skipif(INTERPRETED, reason="all codes of so many events take too long")
+@pytest.mark.parametrize(
+    ("n_events", "n_seeds"), [(13, 5), (15, 5), (16, 5), (17, 3), (20, 1), (24, 1)]
+)
+def test_many_events_are_solved_as_by_enumeration(n_events: int, n_seeds: int) -> None:
+    """From the empty set, from a random one, and from the best set with one bit flipped."""
+    table, row = np.empty(1 << n_events), np.empty(1 << n_events)
+    for seed in range(n_seeds):
+        names, S, v, energy = stacked(n_events, 100 + seed)
+        for k in range(len(names)) if n_events < 24 else range(0, len(names), 4):
+            enumerate_costs(S[k], v[k], table, row)
+            least, allowed = table.min(), TOLERANCE * S[k].sum() + 1e-12 * abs(table).max()
+            others = np.random.default_rng(k).integers(1 << n_events), int(table.argmin()) ^ 1
+            for before in (0, *others):
+                codes = np.array([before], dtype=np.uint64)
+                one = slice(k, k + 1)
+                cost, proved = Exact()(S[one], v[one], energy[one], codes, codes)
+                assert proved[0], names[k]
+                found = table[int(codes[0])]
+                assert found <= least + allowed, names[k]
+                assert cost[0] == pytest.approx(found + energy[k], abs=allowed), names[k]
+                if table[before] <= least + 0.9 * allowed:
+                    assert codes[0] == before, names[k]  # what is as good as the best stays
 
 
 @pytest.mark.parametrize("solver", [Exact(), SDR(), Local()])
@@ -123,28 +148,19 @@ def test_local_search_ends_where_no_pair_of_flips_helps() -> None:
 def test_more_roundings_or_starts_never_hurt() -> None:
     names, S, v, energy = stacked(9, seed=7)
     seeds = np.arange(1, len(names) + 1, dtype=np.uint64)
-    for few, many in ((SDR(1), SDR(30)), (Local(1), Local(10))):
+    for fewer, more in ((SDR(1), SDR(30)), (Local(1), Local(10))):
         costs = [
             solver(S, v, energy, np.zeros(len(names), dtype=np.uint64), seeds)[0]
-            for solver in (few, many)
+            for solver in (fewer, more)
         ]
         assert (costs[1] <= costs[0] + 1e-9).all()
 
 
-def test_the_lifted_matrix_is_the_papers() -> None:
-    for _, (S, v, _) in items(4, seed=8):
-        C = np.empty((5, 5))
-        lift(S, v, C)
-        expected = naive.relaxation_matrix(S, v)
-        np.fill_diagonal(expected, 0.0)  # a constant on unit vectors
-        np.testing.assert_allclose(C, expected, atol=1e-12)
-
-
 def test_mixing_gives_a_dual_feasible_point_and_a_zero_gap() -> None:
     for name, (S, v, _) in items(6, seed=9):
-        C, V, y = np.empty((7, 7)), start_of_mixing(np.uint64(3), 7), np.empty(7)
-        lift(S, v, C)
-        mix(C, V, y, 20_000, 1e-13)
+        V, y = relaxed(S, v, 3, 20_000, 1e-13)
+        C = naive.relaxation_matrix(S, v)
+        np.fill_diagonal(C, 0.0)  # a constant on unit vectors
         np.testing.assert_allclose((V * V).sum(axis=0), 1, atol=1e-12, err_msg=name)
         scale = max(abs(C).sum(), 1e-300)
         assert np.linalg.eigvalsh(C + np.diag(y)).min() >= -1e-4 * scale, name

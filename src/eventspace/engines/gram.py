@@ -14,6 +14,8 @@ from eventspace._base.vectors import WIDE
 from eventspace.engines.strips import AHEAD, make_line, make_strip
 
 BATCH = 128  # entries: their factor rows stay in the cache from strip to strip
+CACHE_BYTES = 1 << 24  # factors of which there are more are summed in parts
+PART_BYTES = 1 << 22
 
 _line_1, _line_3 = (make_line(n) for n in (1, 3))
 _top_1, _top_2 = (make_strip(n, top=True, weighted=False) for n in (1, 2))
@@ -52,13 +54,44 @@ def sum_up(
     For items the factors are PMFs (S_i, v_i); for users they are indicators (Q_u, r_u).
     An empty ``weight`` means that every weight is one. Factors are ``padded``, and so are G and h.
     """
+    clear(G, h)
+    energy = add_up(start, stop, index, value, weight, factors, G, h)
+    mirror(G)
+    return energy
+
+
+@njit(cache=True, nogil=True)
+def clear(G: Floats, h: Floats) -> None:
+    """Begin a sum."""
+    for a in range(h.size):
+        h[a] = 0.0
+        for b in range(h.size):
+            G[a, b] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def mirror(G: Floats) -> None:
+    """End a sum: what is above the diagonal is below it, too."""
+    for a in range(len(G)):
+        for b in range(a):
+            G[a, b] = G[b, a]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def add_up(
+    start: int,
+    stop: int,
+    index: NDArray[np.int32],
+    value: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    factors: Any,
+    G: Floats,
+    h: Floats,
+) -> float:
+    """Add the sums over some entries to the upper half of G and to h; give e."""
     n_columns = factors.shape[1]
     weighted = weight.size > 0
     scaled = np.empty(BATCH)
-    for a in range(n_columns):
-        h[a] = 0.0
-        for b in range(n_columns):
-            G[a, b] = 0.0
     energy = 0.0
     for first in range(start, stop, BATCH):
         last = min(first + BATCH, stop)
@@ -87,9 +120,6 @@ def sum_up(
                     _top_1(factors, index, weight, scaled, first, last, a, b, G, h)
                 else:
                     _low_1(factors, index, weight, scaled, first, last, a, b, G, h)
-    for a in range(n_columns):
-        for b in range(a):
-            G[a, b] = G[b, a]
     return energy
 
 
@@ -119,14 +149,77 @@ def fill_quadratics(
     energy: Floats,
 ) -> None:
     """As ``normal_equations``, for kernels: the factors are padded."""
-    n_columns, n_events = factors.shape[1], linear.shape[1]
+    if n_parts(factors) > 1:
+        _fill_by_parts(ptr, index, value, weight, factors, gram, linear, energy)
+        return
+    n_columns = factors.shape[1]
     G, h = np.empty((n_columns, n_columns)), np.empty(n_columns)
     for k in range(ptr.size - 1):
         energy[k] = sum_up(ptr[k], ptr[k + 1], index, value, weight, factors, G, h)
-        for a in range(n_events):
-            linear[k, a] = h[a]
-            for b in range(n_events):
-                gram[k, a, b] = G[a, b]
+        _take(G, h, gram[k], linear[k])
+
+
+@njit(cache=True, nogil=True)
+def n_parts(factors: Any) -> int:
+    """In how many parts factors are summed: one if they fit the cache."""
+    n_bytes = factors.size * factors.itemsize
+    return 1 if n_bytes <= CACHE_BYTES else -(-n_bytes // PART_BYTES)
+
+
+@njit(cache=True, nogil=True)
+def _fill_by_parts(
+    ptr: NDArray[np.int64],
+    index: NDArray[np.int32],
+    value: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    factors: Any,
+    gram: Floats,
+    linear: Floats,
+    energy: Floats,
+) -> None:
+    """Fill quadratics where factors do not fit the cache: each part of them serves all rows.
+
+    Entries are in ascending order of what they point to, so each row goes on where it was (if they
+    are not, the sums are still right). A row of one batch is summed at once, with the bits that it
+    has anywhere else. No sum depends on the other rows.
+    """
+    n_rows, n_columns, parts = ptr.size - 1, factors.shape[1], n_parts(factors)
+    G, h = np.zeros((n_rows, n_columns, n_columns)), np.zeros((n_rows, n_columns))
+    at = ptr[:-1].copy()
+    for k in range(n_rows):
+        energy[k] = 0.0
+    for part in range(1, parts + 1):
+        beyond = part * len(factors) // parts
+        for k in range(n_rows):
+            stop = ptr[k + 1]
+            if part < parts and stop - ptr[k] > BATCH:
+                stop = _first_from(beyond, index, at[k], stop)
+            energy[k] += add_up(at[k], stop, index, value, weight, factors, G[k], h[k])
+            at[k] = stop
+    for k in range(n_rows):
+        mirror(G[k])
+        _take(G[k], h[k], gram[k], linear[k])
+
+
+@njit(cache=True, nogil=True)
+def _take(G: Floats, h: Floats, gram: Floats, linear: Floats) -> None:
+    """Copy a quadratic, without what it is padded with."""
+    for a in range(linear.size):
+        linear[a] = h[a]
+        for b in range(linear.size):
+            gram[a, b] = G[a, b]
+
+
+@njit(cache=True, nogil=True)
+def _first_from(least: int, index: NDArray[np.int32], start: int, stop: int) -> int:
+    """The first of some entries, in ascending order, that points to ``least`` or beyond."""
+    while start < stop:
+        middle = (start + stop) // 2
+        if index[middle] < least:
+            start = middle + 1
+        else:
+            stop = middle
+    return start
 
 
 def sums_of_rows(ptr: NDArray[np.int64], index: NDArray[np.int32], factors: Floats) -> Floats:

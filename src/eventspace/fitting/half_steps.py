@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eventspace._base.jit import njit
 from eventspace._base.types import Bits, Codes, Floats, Seeds
 from eventspace.data.entries import Entries
-from eventspace.engines.gram import fill_quadratics
+from eventspace.engines.gram import fill_quadratics, n_parts
 from eventspace.engines.protocol import Engine, Indicators, Sets, Table
 from eventspace.engines.row_sums import room_for, sum_row
 from eventspace.indicators.exact import Exact, exact
@@ -20,7 +20,7 @@ from eventspace.pmf import Pairwise
 from eventspace.pmf.pairwise import room_for_slope, settle
 from eventspace.pmf.quadratic import cost_of, duality_gap
 
-FEW = 16  # items whose quadratics are held at a time
+FEW, MANY = 16, 512  # items whose quadratics are held at a time; if PMFs are summed in parts
 
 
 class IndicatorSolver(Protocol):
@@ -90,10 +90,11 @@ def solve_indicators(
     node_budget: int,
 ) -> None:
     """(Q2) of some items, from their entries: sums, penalty and search, a few items at a time."""
-    S, v = np.empty((FEW, n_events, n_events)), np.empty((FEW, n_events))
-    energy, nodes = np.empty(FEW), np.empty(FEW, dtype=np.int64)
-    for first in range(0, len(codes), FEW):
-        last = min(first + FEW, len(codes))
+    few = MANY if n_parts(factors) > 1 else FEW
+    S, v = np.empty((few, n_events, n_events)), np.empty((few, n_events))
+    energy, nodes = np.empty(few), np.empty(few, dtype=np.int64)
+    for first in range(0, len(codes), few):
+        last = min(first + few, len(codes))
         n = last - first
         fill_quadratics(
             ptr[first : last + 1], index, value, weight, factors, S[:n], v[:n], energy[:n]

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from eventspace._base.checks import check_whole
 from eventspace._base.jit import njit
 from eventspace._base.randomness import fill_normal
+from eventspace._base.rows import set_row, wide
 from eventspace._base.types import Floats
 from eventspace.indicators.quadratic import half_gradient, read_code, tolerance, write_code
-from eventspace.indicators.relaxation import lift, mix, project, rank_for, scatter
+from eventspace.indicators.relaxation import mix, rank_for, scatter
 
 MAX_SWEEPS = 1000
 GAIN = 1e-9  # of the value, in a sweep: the relaxation is then solved to about 1e-6
@@ -56,30 +57,33 @@ def sdr(
     """Solve the relaxation for each item and round it ``n_roundings`` times (the paper's M_rnd).
 
     A rounding takes the side of a random hyperplane on which each column of the factor lies,
-    relative to that of the homogenising coordinate: ``z = sign(V'u) sign(V_{D+1}'u)``.
+    relative to that of the homogenising coordinate, the first axis: ``z = sign(V'u) sign(u_1)``.
     Heuristic: the best of the roundings and the incumbent is kept, ties go to the incumbent.
     """
     n_items, n_events = v.shape
-    C = np.empty((n_events + 1, n_events + 1))
-    V = np.empty((rank_for(n_events + 1), n_events + 1))
-    y = np.empty(n_events + 1)
+    A = wide(n_events, n_events)
+    V = wide(rank_for(n_events + 1), n_events)
+    G, along, diagonal = np.empty_like(V), wide(1, n_events), np.empty(n_events)
     normal = np.empty(V.shape[0])
-    along = np.empty(n_events + 1)
     x = np.empty(n_events)
     slope = np.empty(n_events)
     for i in range(n_items):
-        A = S[min(i, S.shape[0] - 1)]
-        least = tolerance(A)
+        common = S[min(i, S.shape[0] - 1)]
+        for a in range(n_events):
+            for b in range(n_events):
+                A[a, b] = common[a, b]
+        least = tolerance(common)
         read_code(codes[i], x)
         best = half_gradient(A, v[i], x, slope)
-        state = scatter(seeds[i], V)
-        lift(A, v[i], C)
-        mix(C, V, y, MAX_SWEEPS, GAIN)
+        state = scatter(seeds[i], V, n_events)
+        mix(A, v[i], V, G, diagonal, MAX_SWEEPS, GAIN)
         for _ in range(n_roundings):
             state = fill_normal(state, normal)
-            project(V, normal, along)
+            set_row(along, 0, V, 0, normal[0] - 1.0, V, 0)
+            for q in range(1, normal.size):
+                set_row(along, 0, along, 0, normal[q], V, q)
             for d in range(n_events):
-                x[d] = 1.0 if along[d] * along[n_events] > 0.0 else 0.0
+                x[d] = 1.0 if along[0, d] * normal[0] > 0.0 else 0.0
             found = half_gradient(A, v[i], x, slope)
             if found < best - least:
                 best = found
