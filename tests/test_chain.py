@@ -309,7 +309,7 @@ def test_a_full_table_has_the_posterior_of_enumeration() -> None:
     case = replace(small(), table=np.array([[0.9, 0.2], [0.6, 0.1], [0.4, 0.3]]))
     case = replace(case, log_odds=case.log_odds[:2])
     chance, moments = case.posterior()
-    n_chains, sweeps = 20, 500
+    n_chains, sweeps = 30, 500
     bits, theta = np.zeros((n_chains, 4)), np.zeros((n_chains, 3))
     both = np.zeros(n_chains)
     for k in range(n_chains):

@@ -97,7 +97,7 @@ def parts(fit: Any) -> Any:
         KolmogorovDescent(4, random_state=0, indicators="shared"),
         KolmogorovDescent(4, random_state=0, indicator_solver="local", n_jobs=2),
         KolmogorovPosterior(3, n_chains=2, n_warmup=3, n_draws=4, random_state=0),
-        KolmogorovModel(3, n_chains=2, n_warmup=1, n_draws=4, random_state=0),
+        KolmogorovModel(3, n_chains=2, n_warmup=3, n_draws=4, random_state=0),
         HypercubeModel(3, random_state=0),
         ItemKMeans(3, random_state=0),
     ],

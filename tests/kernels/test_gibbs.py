@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 from scipy import stats
 
-from eventspace._base.randomness import streams
+from eventspace._base.randomness import next_random, streams
 from eventspace.sampling.draw_indicators import draw_indicators
 from eventspace.sampling.draw_pmfs import draw_pmfs, draw_precisions
 from eventspace.sampling.draw_variates import draw_gamma, draw_normal, draw_truncated
@@ -91,6 +91,19 @@ def test_truncated_normals_have_the_truncated_law(low: float, high: float, side:
     assert low <= x.min()
     assert x.max() <= high
     assert_law(x, stats.truncnorm(low, high).cdf)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(-0.8, 0.0), (0.0, 0.8), (-5.0, 0.0), (0.0, 5.0), (-3, 3)]
+)
+def test_a_bound_that_is_zero_but_for_rounding_decides_nothing(low: float, high: float) -> None:
+    state = np.uint64(88172645463325252)
+    for _ in range(50):
+        _, x = draw_truncated(state, low, high)
+        _, below = draw_truncated(state, low - 1e-14, high - 1e-14)
+        _, above = draw_truncated(state, low + 1e-14, high + 1e-14)
+        np.testing.assert_allclose([below, above], x, atol=1e-12)
+        state = next_random(state)
 
 
 @pytest.mark.parametrize("low", [-1e6, -2.0, 0.0, 1e-9, 1e-5, 0.3, 5.0, 1e6])

@@ -11,6 +11,7 @@ from eventspace._base.jit import njit
 from eventspace._base.randomness import next_random, uniform
 
 WIDE = math.sqrt(2.0 * math.pi)  # an interval with this many standard deviations
+SIDE = 0.25  # of zero: from there on an interval counts as lying on one side
 
 
 @njit(cache=True, nogil=True)
@@ -46,20 +47,22 @@ def draw_truncated(state: np.uint64, low: float, high: float) -> tuple[np.uint64
     Proposals are normal where the interval is wide and around zero, uniform where it is narrow,
     exponential in a tail; about half of them or more are accepted. Without any room between the
     bounds (or with one that is no number) there is nothing to draw: the lower one is given.
+
+    A bound is often zero but for rounding. So nothing is decided there, but at SIDE.
     """
     if not low < high:
         return state, low
     sign = 1.0
-    if high < 0.0:
+    if low + high < -SIDE:
         sign, low, high = -1.0, -high, -low
-    if low <= 0.0 and high - low > WIDE:
+    if low <= SIDE and high - low > WIDE:
         while True:
             state, x = draw_normal(state)
             if low <= x <= high:
                 return state, sign * x
     rate = 0.5 * (low + math.sqrt(low * low + 4.0))  # of the best exponential proposal
-    if low <= 0.0 or rate * (high - low) < 1.0:
-        nearest = max(low, 0.0)
+    if low <= SIDE or rate * (high - low) < 1.0:
+        nearest = min(max(low, 0.0), high)
         while True:
             state = next_random(state)
             x = low + (high - low) * uniform(state)
