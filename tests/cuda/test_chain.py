@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from eventspace import KolmogorovPosterior
 from eventspace.data.observations import Observations
-from eventspace.engines import engine
+from eventspace.engines import cuda, engine
 from eventspace.engines.cuda import rows
 from eventspace.sampling.draw_indicators import DrawIndicators
 from eventspace.sampling.draw_pmfs import DrawPmfs
@@ -62,6 +62,22 @@ def test_chains_of_several_threads_keep_to_themselves() -> None:
     for here, there in zip(alone, together[0], strict=True):
         assert_array_equal(here, there)
     assert together[1][1].shape == (14, 4)
+
+
+def test_as_many_chains_run_side_by_side_as_there_is_room_for(monkeypatch) -> None:
+    from eventspace.engines.cuda import MOST_ABREAST, device
+
+    seen = Observations.from_wide(table(2, (10, 5), seed=3))
+    assert engine("cuda").abreast(seen, 2) == MOST_ABREAST  # the simulator has room for ever
+    monkeypatch.setattr(device, "free_bytes", lambda: 2 * 3.5 * 8 * 15 * 2 * cuda.ARRAYS)
+    assert engine("cuda").abreast(seen, 2) == 3
+    monkeypatch.setattr(device, "free_bytes", lambda: 0.0)
+    assert engine("cuda").abreast(seen, 2) == 1
+    options = {"n_chains": 2, "n_warmup": 0, "n_draws": 4, "random_state": 0, "meets": False}
+    one_by_one = KolmogorovPosterior(2, engine="cuda", **options).fit(seen)
+    monkeypatch.undo()
+    at_once = KolmogorovPosterior(2, engine="cuda", **options).fit(seen)
+    assert_allclose(one_by_one.predict(), at_once.predict(), atol=1e-9)
 
 
 @pytest.mark.parametrize("informed", [False, True])

@@ -106,8 +106,8 @@ class CPU:
         return None
 
     def abreast(self, observed: Observed, n_events: int) -> int | None:
-        """One: each chain has its own thread."""
-        return 1
+        """None: each chain has its own thread."""
+        return None
 
     def workbench(self, observed: Observed, n_events: int) -> Workbench:
         """A chain's arrays are NumPy's."""

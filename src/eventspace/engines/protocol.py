@@ -174,7 +174,10 @@ class Engine(Protocol):
         """The stage of a descent with these half-steps from these PMFs; None: in this process."""
 
     def abreast(self, observed: Observed, n_events: int) -> int | None:
-        """How many chains it runs side by side; None: all of them."""
+        """How many chains run side by side, as one job that has the machine for itself.
+
+        None: each chain is a job, and several jobs run at a time.
+        """
 
     def workbench(self, observed: Observed, n_events: int) -> Any:
         """The :class:`Workbench` of a chain that learns from this table."""

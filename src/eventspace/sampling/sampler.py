@@ -116,15 +116,16 @@ class Sampler:
         at = np.linspace(0, len(p) - 1, min(WATCHED, len(p))).astype(np.int64)
         alone = replace(self, engine=self.engine.with_threads(1))
         numbers = n_warmup, n_draws, each, u[at], i[at]
-        abreast = self.engine.abreast(observations, self.n_events) or len(rngs)
-        groups = [rngs[k : k + abreast] for k in range(0, len(rngs), abreast)]
+        abreast = self.engine.abreast(observations, self.n_events)
+        machine = self.engine if abreast is None else alone.engine
+        groups = [rngs[k : k + (abreast or 1)] for k in range(0, len(rngs), abreast or 1)]
         jobs = [_Sweeps(alone, observations, own, *numbers) for own in groups]
 
         def found() -> list[Draws]:
             return [draws for job in jobs for draws in job.found]
 
         try:
-            self.engine.together("sweeps", jobs, n_warmup + n_draws, self.show)
+            machine.together("sweeps", jobs, n_warmup + n_draws, self.show)
         except KeyboardInterrupt:
             kept = evened(found())
             if not kept:

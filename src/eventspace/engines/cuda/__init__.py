@@ -23,6 +23,10 @@ from eventspace.pmf import Pairwise
 
 __all__ = ["CUDA", "available"]
 
+ARRAYS = 24  # of users x events, and of items x events, that a chain has at a time
+SHARE = 0.5  # of the free memory: the rest is for the table and its quadratics
+MOST_ABREAST = 256
+
 
 @dataclass(frozen=True)
 class CUDA(CPU):
@@ -59,8 +63,15 @@ class CUDA(CPU):
         return super().run(step, table, factors, *rows, at_a_time=at_a_time)
 
     def abreast(self, observed: Observed, n_events: int) -> int | None:
-        """All chains whose draws are made on the device."""
-        return None if _are_for_rows(observed, n_events) else 1
+        """As many as its memory has room for, if their draws are made there."""
+        if not _are_for_rows(observed, n_events):
+            return None
+        from eventspace.engines.cuda.device import free_bytes
+
+        tables: Any = observed.by_user, observed.by_item
+        n_rows = sum(len(table.ptr) - 1 for table in tables)
+        of_chain = 8.0 * n_rows * n_events * ARRAYS
+        return int(max(min(SHARE * free_bytes() / of_chain, MOST_ABREAST), 1))
 
     def workbench(self, observed: Observed, n_events: int) -> Workbench:
         """The device, for a chain whose draws are made there."""

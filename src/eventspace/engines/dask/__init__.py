@@ -77,8 +77,8 @@ class Dask:
         return None if blocks is None else BlockStage(self.crew, blocks, steps, pmf, self._here)
 
     def abreast(self, observed: Observed, n_events: int) -> int | None:
-        """One: each chain is a task."""
-        return 1
+        """None: each chain is a task."""
+        return None
 
     def workbench(self, observed: Observed, n_events: int) -> Workbench:
         """That of the cores of this machine."""
