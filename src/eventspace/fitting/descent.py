@@ -85,8 +85,8 @@ def descend(
     stage = stage_for(steps, observed, descent.pmf)
     lambda_, mu = steps.update_pmfs.penalty, steps.update_indicators.penalty
     try:
+        centre = stage.centre(prior)
         for _ in range(n_iter):
-            centre = stage.centre(prior)
             seeds = streams(rng, len(descent.codes))
             found = stage.update_indicators(descent.codes, seeds)
             descent.codes, descent.proved = found.codes, found.proved
