@@ -204,11 +204,10 @@ def main() -> None:
     sizes = [int(float(size)) for size in given] or list(SHAPES)
     if what == "threads":
         save("engine_threads", with_threads(sizes))
-    elif what == "measure":
+        return
+    if what == "measure":
         save("engines", {"on_cores": on_cores(sizes), "against_peak": against_peak(10_000_000)})
-        publish_all()
-    else:
-        publish_all()
+    publish_all()
 
 
 if __name__ == "__main__":

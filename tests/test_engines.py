@@ -15,6 +15,7 @@ from eventspace.baselines import HypercubeModel, ItemKMeans
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
 from eventspace.engines import ENGINES, choice, cpu, engine
+from eventspace.engines.aside import Meanwhile
 from eventspace.engines.cuda import presence
 from eventspace.engines.gram import normal_equations
 from eventspace.engines.protocol import Product, Sets
@@ -33,16 +34,18 @@ class Backwards:
     def stage(self, *_: Any) -> None:
         return None
 
-    def abreast(self, *_: Any) -> int:
-        return 1
+    def abreast(self, *_: Any) -> int | None:
+        return None
 
     def workbench(self, *_: Any) -> Cores:
         return Cores()
 
     def aside(self, task: Any, show: Any) -> Any:
-        return lambda: task(show)  # not before it is asked for
+        return Meanwhile(task)
 
-    def together(self, title: str, jobs: Any, length: int, show: Any, take: Any = None) -> None:
+    def together(
+        self, title: str, jobs: Any, length: int, show: Any, take: Any = None, stop: Any = None
+    ) -> None:
         for k, job in reversed(list(enumerate(jobs))):
             assert max(job.steps()) <= length
             if take is not None:

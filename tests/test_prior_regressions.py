@@ -11,7 +11,7 @@ from eventspace.engines.workbench import Cores
 from eventspace.sampling.draw_inclinations import MOST
 from eventspace.sampling.priors.bits import RIDGE, Regressions
 from eventspace.sampling.priors.features import RIDGE_OF_CONSTANT, Features
-from eventspace.sampling.priors.pmfs import RIDGES, regressed_centres
+from eventspace.sampling.priors.pmfs import ENOUGH_USERS, RIDGES, regressed_centres
 from tests.chains import Floats, table
 
 CORES = Cores()
@@ -152,3 +152,15 @@ def test_deviations_that_are_rounding_are_no_features() -> None:
     X = Features(observations.by_item, np.empty((6, 0)), CORES)(others)
     np.testing.assert_array_equal(X[:, 0], 1.0)
     np.testing.assert_array_equal(X[:, 1:], 0.0)
+
+
+def test_a_ridge_is_chosen_by_known_users_however_few_there_are() -> None:
+    """Features are noise, so the strongest ridge is best, and centres hardly differ."""
+    rng = np.random.default_rng(0)
+    n = 4 * ENOUGH_USERS
+    known = (np.arange(n) % 4 == 1) * 1.0
+    Z = np.hstack([np.ones((n, 1)), rng.normal(size=(n, 20))])
+    pmf = rng.dirichlet(np.ones(3), n)
+    some = known > 0
+    alone = regressed_centres(Z[some], pmf[some], known[some], CORES)
+    np.testing.assert_allclose(regressed_centres(Z, pmf, known, CORES)[some], alone, atol=1e-9)

@@ -116,7 +116,7 @@ def close(found: Any, expected: Any) -> None:
 def test_a_sampler_keeps_the_same_of_chains_however_many_run_abreast(
     n_abreast: int | None,
 ) -> None:
-    """Three chains: all at once, one by one, or two and then the last, which is alone."""
+    """Three chains: each a job, one by one, two and then the last, or all at once."""
     found, expected = sampled(Abreast(1, n_abreast), 3), sampled(CPU(1), 3)
     assert len(found) == len(expected) == 3
     for one, two in zip(found, expected, strict=True):
@@ -132,7 +132,7 @@ def test_a_sampler_keeps_the_same_of_chains_however_many_run_abreast(
 
 def test_what_is_kept_of_chains_is_not_drawn_over() -> None:
     """Chains write into their arrays; what is kept of an earlier draw is a copy."""
-    for draws in sampled(Abreast(1, None), 2):
+    for draws in sampled(Abreast(1, 2), 2):
         for earlier, later in pairwise(draws.pmf):
             assert not np.array_equal(earlier, later)
         assert not np.array_equal(draws.precision[0], draws.precision[-1])

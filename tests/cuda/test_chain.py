@@ -50,7 +50,8 @@ def test_draws_are_those_of_the_cpu(D, weighted, monkeypatch) -> None:
     assert_array_equal(found[4], expected[4])
 
 
-def test_chains_of_several_threads_keep_to_themselves() -> None:
+def test_each_thread_has_a_stream_and_arrays_of_its_own() -> None:
+    """One after the other: the simulator runs one kernel at a time."""
     alone, together = draws("cuda", 3, False), {}
     threads = [
         Thread(target=lambda k=k: together.update({k: draws("cuda", 3 + k, False)}))
@@ -68,11 +69,12 @@ def test_as_many_chains_run_side_by_side_as_there_is_room_for(monkeypatch) -> No
     from eventspace.engines.cuda import MOST_ABREAST, device
 
     seen = Observations.from_wide(table(2, (10, 5), seed=3))
-    assert engine("cuda").abreast(seen, 2) == MOST_ABREAST  # the simulator has room for ever
+    assert engine("cuda").abreast(seen, 2, 0) == MOST_ABREAST  # the simulator has room for ever
     monkeypatch.setattr(device, "free_bytes", lambda: 2 * 3.5 * 8 * 15 * 2 * cuda.ARRAYS)
-    assert engine("cuda").abreast(seen, 2) == 3
+    assert engine("cuda").abreast(seen, 2, 0) == 3
+    assert engine("cuda").abreast(seen, 2, 2) == 1  # attributes take room, too
     monkeypatch.setattr(device, "free_bytes", lambda: 0.0)
-    assert engine("cuda").abreast(seen, 2) == 1
+    assert engine("cuda").abreast(seen, 2, 0) == 1
     options = {"n_chains": 2, "n_warmup": 0, "n_draws": 4, "random_state": 0, "meets": False}
     one_by_one = KolmogorovPosterior(2, engine="cuda", **options).fit(seen)
     monkeypatch.undo()

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from eventspace._base.randomness import streams
 from eventspace.data.observations import Observations
+from eventspace.engines.cuda import tables, workbench
 from eventspace.engines.cuda.workbench import Device
 from eventspace.engines.workbench import Cores
 from eventspace.sampling.draw_inclinations import INCLINED_ITEMS, INCLINED_USERS
@@ -39,9 +40,11 @@ def test_arrays_go_and_come_back(there) -> None:
     assert_array_equal(there.fetch(there.numbers(np.arange(3.0)))[:, 0, 0], [0, 1, 2])
 
 
+@pytest.mark.parametrize("held", [8000, 400])
 @pytest.mark.parametrize("chains", CHAINS)
-def test_sums_of_rows_are_those_of_each_chain(chains, there) -> None:
-    """Rows are cut into segments of seven here; one has no entry."""
+def test_sums_of_rows_are_those_of_each_chain(chains, held, there, monkeypatch) -> None:
+    """Rows are cut into segments of seven here, and those into parts; one has no entry."""
+    monkeypatch.setattr(tables, "SUMS_BYTES", held)
     wide = table(3, (14, 19), seed=1)
     wide[4] = np.nan
     entries = Observations.from_wide(wide).by_user
@@ -54,8 +57,11 @@ def test_sums_of_rows_are_those_of_each_chain(chains, there) -> None:
         assert_array_equal(found[k][4], 0.0)
 
 
+@pytest.mark.parametrize("held", [1 << 20, 1300, 1])
 @pytest.mark.parametrize("chains", CHAINS)
-def test_weighted_squares_are_those_of_each_chain(chains, there) -> None:
+def test_weighted_squares_are_those_of_each_chain(chains, held, there, monkeypatch) -> None:
+    """All columns at once, two at a time, one by one."""
+    monkeypatch.setattr(workbench, "SQUARES_BYTES", held)
     rng = np.random.default_rng(1)
     rows, weights = rng.normal(size=(*chains, 20, 4)), rng.random((*chains, 20, 3))
     found = there.weighted_squares(there.hold(rows), there.hold(weights))

@@ -45,15 +45,21 @@ one_blas_thread = _OneThread()
 
 
 def run_together(
-    title: str, tasks: list[Iterator[int]], length: int, n_threads: int, show: bool | None
+    title: str,
+    tasks: list[Iterator[int]],
+    length: int,
+    n_threads: int,
+    show: bool | None,
+    stop: Signal | None = None,
 ) -> None:
     """Run tasks to their ends, several at a time; Ctrl-C or an error in one stops them all.
 
     A task yields how many of its ``length`` steps are done. Each has to keep to itself, so that the
-    result does not depend on the number of threads. Meanwhile BLAS has one thread: on matrices
-    as small as these its own would mostly wait for each other, and for the tasks'.
+    result does not depend on the number of threads. All end early if ``stop`` is set. Meanwhile
+    BLAS has one thread: on matrices as small as these its own would mostly wait for each other, and
+    for the tasks'.
     """
-    stop, done = Signal(), [0] * len(tasks)
+    stop, done = stop or Signal(), [0] * len(tasks)
 
     def run(k: int) -> None:
         while not stop.is_set():

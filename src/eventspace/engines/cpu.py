@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from threading import Event as Signal
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,14 @@ from numpy.typing import NDArray
 from eventspace._base.threads import run_together
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
-from eventspace.engines.gram import linear_terms, normal_equations, padded, unpack_equations
+from eventspace.engines.aside import Aside, Done
+from eventspace.engines.gram import (
+    linear_terms,
+    n_parts,
+    normal_equations,
+    padded,
+    unpack_equations,
+)
 from eventspace.engines.protocol import (
     Factors,
     Job,
@@ -42,6 +50,7 @@ CHUNK_WORK = 2_000_000  # multiply-adds, at least: much less is not worth a thre
 LIGHT = 4  # times as much where rows share a Gram matrix: what is left is bound by Python
 MOST_WORK = 1 << 30  # a few hundredths of a second
 CHUNKS_PER_THREAD = 16  # so that all threads end at about the same time
+LARGE_CHUNKS = 4  # where factors are summed in parts, each of which serves all rows of a chunk
 SOLVE_WORK = 8  # a solve counts as 8 D entries
 BLOCKS = 64  # chunks of a table whose quadratics are held a few at a time
 
@@ -105,7 +114,7 @@ class CPU:
         """None: a descent takes place in this process."""
         return None
 
-    def abreast(self, observed: Observed, n_events: int) -> int | None:
+    def abreast(self, observed: Observed, n_events: int, n_attributes: int) -> int | None:
         """None: each chain has its own thread."""
         return None
 
@@ -120,6 +129,7 @@ class CPU:
         length: int,
         show: bool | None,
         take: Callable[[int, Any], None] = lambda k, found: None,
+        stop: Signal | None = None,
     ) -> None:
         """Run jobs to their ends, each in a thread."""
 
@@ -128,12 +138,11 @@ class CPU:
             take(k, jobs[k].found)
 
         tasks = [steps(k) for k in range(len(jobs))]
-        run_together(title, tasks, length, self.n_threads, show)
+        run_together(title, tasks, length, self.n_threads, show, stop)
 
-    def aside(self, task: Callable[[bool | None], T], show: bool | None) -> Callable[[], T]:
-        """Do a task at once; gives what gives its result."""
-        found = task(show)
-        return lambda: found
+    def aside(self, task: Callable[[bool | None, Signal], T], show: bool | None) -> Aside[T]:
+        """Do a task at once."""
+        return Done(task(show, Signal()))
 
     def close(self) -> None:
         """Nothing: threads end with the engine."""
@@ -166,7 +175,8 @@ def _row_by_row(
 
     spent = n_events**2 * (entries.ptr + _solves(entries, n_events))
     alone = spent[-1] // MOST_WORK  # so that Ctrl-C is heard
-    n_chunks = max(alone, min(spent[-1] // CHUNK_WORK, n_threads * CHUNKS_PER_THREAD), 1)
+    each = LARGE_CHUNKS if wide.ndim > 1 and n_parts(wide) > 1 else CHUNKS_PER_THREAD
+    n_chunks = max(alone, min(spent[-1] // CHUNK_WORK, n_threads * each), 1)
     return _slices(spent, n_chunks if n_threads > 1 else max(alone, 1)), lambda: work
 
 

@@ -14,6 +14,7 @@ else, so rows can be processed in any order, anywhere, and again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from threading import Event as Signal
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from eventspace._base.codes import numbers
 from eventspace._base.types import Bits, Codes, Floats, Seeds
 from eventspace.data.entries import Entries
+from eventspace.engines.aside import Aside
 
 T = TypeVar("T")
 
@@ -173,9 +175,10 @@ class Engine(Protocol):
     def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:
         """The stage of a descent with these half-steps from these PMFs; None: in this process."""
 
-    def abreast(self, observed: Observed, n_events: int) -> int | None:
+    def abreast(self, observed: Observed, n_events: int, n_attributes: int) -> int | None:
         """How many chains run side by side, as one job that has the machine for itself.
 
+        They are told ``n_attributes`` of each user, or item, at the most.
         None: each chain is a job, and several jobs run at a time.
         """
 
@@ -189,18 +192,20 @@ class Engine(Protocol):
         length: int,
         show: bool | None,
         take: Callable[[int, Any], None] = lambda k, found: None,
+        stop: Signal | None = None,
     ) -> None:
         """Run jobs of ``length`` steps to their ends, several at a time, under one progress bar.
 
+        They end early if ``stop`` is set.
         ``take`` is told the number of each job that has ended, and what it has found. Ctrl-C, or an
         error in one, stops them all: what there is of each is then in its ``found``.
         """
 
-    def aside(self, task: Callable[[bool | None], T], show: bool | None) -> Callable[[], T]:
-        """Do a task that needs cores only; gives what waits for its result.
+    def aside(self, task: Callable[[bool | None, Signal], T], show: bool | None) -> Aside[T]:
+        """Do a task that needs cores only.
 
         If the cores have nothing else to do, it goes on meanwhile, and shows no progress bar beside
-        another: the task is told whether to show one.
+        another: the task is told whether to show one, and looks at a signal to stop.
         """
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from eventspace.data.attributes import read_attributes
 from eventspace.data.observations import to_tell_apart
 from eventspace.estimators.base import Estimator, answered
 from eventspace.fitted.compressed import CompressedModel
-from eventspace.fitted.drawing import readable
+from eventspace.fitted.drawing import of_worth, readable
 from eventspace.fitting.settings import engine_told
 from eventspace.sampling.settings import ModelSettings, check_model_settings
 
@@ -117,7 +117,7 @@ class KolmogorovModel(ModelSettings, Estimator):
         of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
         of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
         settings = self._settings()
-        self.engine_ = engine_told(self, observations.n_observed, chains=True)
+        self.engine_ = engine_told(self, of_worth(observations), chains=True)
         self.fitted_ = CompressedModel(
             readable(observations, settings, of_users, of_items), settings
         )

@@ -9,7 +9,7 @@ from eventspace.data.attributes import read_attributes
 from eventspace.data.observations import to_tell_apart
 from eventspace.estimators.average import AverageEstimator
 from eventspace.estimators.base import answered
-from eventspace.fitted.drawing import drawn
+from eventspace.fitted.drawing import drawn, of_worth
 from eventspace.fitted.posterior import FittedPosterior
 from eventspace.fitting.settings import engine_told
 from eventspace.sampling.settings import SamplingSettings, check_settings
@@ -137,7 +137,7 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
             raise UserError("Attributes are for informed priors: leave them, or informed=True.")
         settings = self._settings()
         fit = drawn(observations, settings, of_users, of_items)
-        self.engine_ = engine_told(self, observations.n_observed, chains=True)
+        self.engine_ = engine_told(self, of_worth(observations), chains=True)
         self.fitted_ = FittedPosterior(fit, settings)
         return self
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 
 import numpy as np
@@ -13,6 +13,7 @@ from eventspace._base.types import Bits, Floats
 from eventspace.data.attributes import Attributes
 from eventspace.data.factors import squared_error
 from eventspace.data.observations import Observations
+from eventspace.engines.aside import Aside, Done
 from eventspace.engines.protocol import Engine
 from eventspace.fitted.compressed import compressed
 from eventspace.fitted.fit import CompressedFit, PosteriorFit, stacked
@@ -28,6 +29,11 @@ GUIDING_SEED = 0
 OF_MEETINGS = 1  # what makes their generator another one
 
 
+def of_worth(observations: Observations) -> int:
+    """How many entries a GPU would learn from: none where what is missing says no."""
+    return 0 if observations.missing else observations.n_observed
+
+
 def drawn(
     observations: Observations,
     settings: SamplingSettings,
@@ -37,11 +43,14 @@ def drawn(
     """The average of what chains draw, given a table."""
     seed = seed_of(settings.random_state)
     rngs = np.random.default_rng(seed).spawn(chains_for(settings, observations.n_observed))
-    with engine_to_learn(settings, observations.n_observed, chains=True) as engine:
-        met = _meetings(observations, settings, engine, seed)
+    with (
+        engine_to_learn(settings, of_worth(observations), chains=True) as engine,
+        closing(_meetings(observations, settings, engine, seed)) as met,
+    ):
         attributes = of_users, of_items
         chains, kept, interrupted = _run(observations, settings, engine, *attributes, rngs)
-        meetings = met()
+        meetings, without = _waited_for(met, observations)
+        interrupted |= without
     laws, noise = mean_laws(chains), np.sqrt(kept.variance)
     pmf, codes = stacked(kept.pmfs, kept.bits)
     if interrupted:
@@ -50,7 +59,7 @@ def drawn(
         observations,
         pmf,
         codes,
-        squared_error(observations, *kept.mean),
+        squared_error(observations, *(kept.mean or (pmf, np.hstack(kept.bits)))),
         n_samples=len(kept.pmfs),
         n_together=kept.n_together,
         interrupted=interrupted,
@@ -90,11 +99,14 @@ def readable(
     seed = seed_of(settings.random_state)
     guides = np.random.default_rng(GUIDING_SEED).spawn(n_guides)
     others = np.random.default_rng(seed).spawn(n_chains - n_guides)
-    with engine_to_learn(settings, observations.n_observed, chains=True) as engine:
-        met = _meetings(observations, settings, engine, seed)
+    with (
+        engine_to_learn(settings, of_worth(observations), chains=True) as engine,
+        closing(_meetings(observations, settings, engine, seed)) as met,
+    ):
         attributes, rngs = (of_users, of_items), guides + others
         chains, kept, interrupted = _run(observations, sampling, engine, *attributes, rngs)
-        meetings = met()
+        meetings, without = _waited_for(met, observations)
+        interrupted |= without
     parts = kept.parts
     fit = compressed(
         observations,
@@ -117,12 +129,20 @@ def _meetings(
     settings: SamplingSettings | ModelSettings,
     engine: Engine,
     seed: int,
-) -> Callable[[], Meetings]:
+) -> Aside[Meetings]:
     """What gives who meets what, if it is to be learnt."""
     if not settings.meets:
-        return lambda: Meetings.none(*observations.shape)
+        return Done(Meetings.none(*observations.shape))
     rng = np.random.default_rng([seed, OF_MEETINGS])
     return engine.aside(partial(learn_meetings, observations, engine, rng), settings.verbose)
+
+
+def _waited_for(met: Aside[Meetings], observations: Observations) -> tuple[Meetings, bool]:
+    """Who meets what; and whether Ctrl-C came first: then nothing is known of that."""
+    try:
+        return met.result(), False
+    except KeyboardInterrupt:
+        return Meetings.none(*observations.shape), True
 
 
 def _run(

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from threading import Event as Signal
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -205,9 +206,13 @@ class _Meeting:
 
 
 def learn_meetings(
-    observations: Observations, engine: Engine, rng: np.random.Generator, show: bool | None
+    observations: Observations,
+    engine: Engine,
+    rng: np.random.Generator,
+    show: bool | None,
+    stop: Signal,
 ) -> Meetings:
-    """The mean of descents, several at a time; none where all is stored."""
+    """The mean of descents, several at a time; none where all is stored, or if it is stopped."""
     n_users, n_items = observations.n_users, observations.n_items
     if observations.n_observed == n_users * n_items:
         return Meetings.none(n_users, n_items)
@@ -223,6 +228,8 @@ def learn_meetings(
         codes[:, k], mass[events], weights[:, events] = found
         jobs[k].found = None  # so that it is held once
 
-    engine.together("who meets what", jobs, N_ITER, show, take)
+    engine.together("who meets what", jobs, N_ITER, show, take, stop)
+    if stop.is_set():
+        return Meetings.none(n_users, n_items)
     weights[~some] = weights[some].mean(axis=0)  # who has met nothing is as the population is
     return Meetings(weights, codes, mass)

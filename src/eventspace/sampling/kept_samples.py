@@ -16,6 +16,9 @@ from eventspace.fitting.compression import Part
 from eventspace.sampling.joint_law import STEPS, TITLE, together
 from eventspace.sampling.sampler import Draws, Sampler
 
+ARRAYS = 8  # of users x events, that weighing a group of chains needs at a time
+ROOM_BYTES = 1 << 32  # for them, of all groups that are weighed at once
+
 
 class Kept(NamedTuple):
     """Samples, and what is known of the users besides."""
@@ -37,11 +40,12 @@ class Kept(NamedTuple):
         ]
 
     @property
-    def mean(self) -> tuple[Floats, Floats]:
-        """PMFs and chances of bits whose products are the predictions of the average."""
-        parts = self.parts
-        pmfs, chances = (np.hstack([part[k] for part in parts]) for k in range(2))
-        return pmfs / len(parts), chances
+    def mean(self) -> tuple[Floats, Floats] | None:
+        """PMFs and chances of bits with the predictions of the average, if samples share PMFs."""
+        if not len(self.covariance):
+            return None
+        pmfs, chances = (np.hstack(parts) for parts in list(zip(*self.parts, strict=True))[:2])
+        return pmfs / len(self.covariance), chances
 
     @property
     def variance(self) -> Floats:
@@ -65,8 +69,10 @@ def keep(chains: list[Draws], observations: Observations, sampler: Sampler, *, w
         )
     starts = range(0, len(chains), n_together)
     groups = [slice(start, start + n_together) for start in starts]
+    of_group = 8 * ARRAYS * observations.n_users * n_together * sampler.n_events
     n_threads = sampler.engine.n_threads
-    few = sampler.engine.with_threads(max(n_threads // len(groups), 1))
+    at_once = max(min(len(groups), n_threads, ROOM_BYTES // of_group), 1)
+    few = sampler.engine.with_threads(n_threads // at_once)
     alone = replace(sampler, engine=few, show=False)
     found: list[Any] = [None] * len(groups)
 
@@ -74,7 +80,7 @@ def keep(chains: list[Draws], observations: Observations, sampler: Sampler, *, w
         found[k] = yield from alone.weigh(observations, chains[groups[k]], bits[groups[k]])
 
     tasks = [weighing(k) for k in range(len(groups))]
-    run_together(TITLE, tasks, STEPS, n_threads, sampler.show)
+    run_together(TITLE, tasks, STEPS, at_once, sampler.show)
     weighed, covariances = zip(*found, strict=True)
     return Kept(
         [users.pmf for _ in bits[0] for users in weighed],

@@ -116,7 +116,9 @@ class Sampler:
         at = np.linspace(0, len(p) - 1, min(WATCHED, len(p))).astype(np.int64)
         alone = replace(self, engine=self.engine.with_threads(1))
         numbers = n_warmup, n_draws, each, u[at], i[at]
-        abreast = self.engine.abreast(observations, self.n_events)
+        told = self.beforehand.user_attributes, self.beforehand.item_attributes
+        n_attributes = max(attributes.shape[1] for attributes in told)
+        abreast = self.engine.abreast(observations, self.n_events, n_attributes)
         machine = self.engine if abreast is None else alone.engine
         groups = [rngs[k : k + (abreast or 1)] for k in range(0, len(rngs), abreast or 1)]
         jobs = [_Sweeps(alone, observations, own, *numbers) for own in groups]

@@ -201,11 +201,11 @@ class DrawItems:
         n_items, n_samples, n_events = bits.shape
         drawn, states = bits.swapaxes(0, 1).copy(), seeds.T.copy()  # the samples one by one
         v += log_odds
-        own = Inclinations.none(n_items, n_events, self.variance)
+        numbers = Inclinations.none(n_items, n_events, self.variance).numbers()[None]
         inclined = np.zeros((n_samples, n_items))
         for _ in range(SWEEPS):
             for k in range(n_samples):
                 draw_indicators(S, v + inclined[k, :, None], drawn[k], states[k])
                 rows = drawn[k], log_odds, inclined[k], states[k]
-                draw_inclined_items(*rows, own.numbers()[None])
+                draw_inclined_items(*rows, numbers)
         bits[:] = drawn.swapaxes(0, 1)

@@ -1,20 +1,22 @@
-"""A GPU, by numba-cuda: data stay on it, and sums and solves are one.
+"""A GPU, by numba-cuda and CuPy: data stay on it, and sums and solves are one.
 
 A descent takes place there if its indicators are free, its PMFs are solved by pairwise steps, it
-has at most 32 events, and what is missing says nothing. All else runs on the CPU's engine.
+has at most 32 events, and what is missing says nothing. So do chains with at most 64 events, all of
+them side by side. All else runs on the CPU's engine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Event as Signal
 from typing import Any
 
 from numpy.typing import NDArray
 
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
+from eventspace.engines.aside import Aside, Meanwhile
 from eventspace.engines.cpu import CPU
 from eventspace.engines.cuda.presence import available, check_available
 from eventspace.engines.protocol import Factors, Observed, Stage, Step, T, Table
@@ -62,7 +64,7 @@ class CUDA(CPU):
             return run_rows(step, table, factors, rows)
         return super().run(step, table, factors, *rows, at_a_time=at_a_time)
 
-    def abreast(self, observed: Observed, n_events: int) -> int | None:
+    def abreast(self, observed: Observed, n_events: int, n_attributes: int) -> int | None:
         """As many as its memory has room for, if their draws are made there."""
         if not _are_for_rows(observed, n_events):
             return None
@@ -70,7 +72,7 @@ class CUDA(CPU):
 
         tables: Any = observed.by_user, observed.by_item
         n_rows = sum(len(table.ptr) - 1 for table in tables)
-        of_chain = 8.0 * n_rows * n_events * ARRAYS
+        of_chain = 8.0 * n_rows * (n_events + n_attributes) * ARRAYS
         return int(max(min(SHARE * free_bytes() / of_chain, MOST_ABREAST), 1))
 
     def workbench(self, observed: Observed, n_events: int) -> Workbench:
@@ -81,12 +83,15 @@ class CUDA(CPU):
             return Device()
         return super().workbench(observed, n_events)
 
-    def aside(self, task: Callable[[bool | None], T], show: bool | None) -> Callable[[], T]:
+    def aside(self, task: Callable[[bool | None, Signal], T], show: bool | None) -> Aside[T]:
         """Do a task in another thread, while the device is busy."""
-        pool = ThreadPoolExecutor(1)
-        found = pool.submit(task, False)
-        pool.shutdown(wait=False)
-        return found.result
+        return Meanwhile(task)
+
+    def close(self) -> None:
+        """Give back the device's memory, but for tables that are still in use."""
+        from eventspace.engines.cuda.device import let_go
+
+        let_go()
 
     def stage(self, steps: Any, observed: Observed, pmf: Floats) -> Stage | None:
         """The stage of a descent with these half-steps from these PMFs; None: in this process."""

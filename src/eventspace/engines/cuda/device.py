@@ -44,8 +44,21 @@ def with_registers(most: int) -> dict[str, int]:
 
 
 def free_bytes() -> float:
-    """How much memory of the device is free."""
-    return float(cuda.current_context().get_memory_info()[0])
+    """How much memory of the device is free, or kept by CuPy to be used again."""
+    kept = 0 if SIMULATED else _pool().free_bytes()
+    return float(cuda.current_context().get_memory_info()[0]) + kept
+
+
+def let_go() -> None:
+    """Give back what CuPy keeps: a stream that has ended would keep it for ever."""
+    if not SIMULATED:
+        _pool().free_all_blocks()
+
+
+def _pool() -> Any:
+    import cupy
+
+    return cupy.get_default_memory_pool()
 
 
 def blocks_for(n: int, threads: int) -> int:

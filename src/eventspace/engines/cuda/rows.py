@@ -66,12 +66,13 @@ def as_numba(array: Any) -> Any:
     if hasattr(array, "copy_to_host"):  # numba's own
         return array
     key = array.data.ptr, array.shape, array.dtype.char, array.strides
-    if key not in _views:
-        if len(_views) == MOST_VIEWS:
+    view = _views.get(key)
+    if view is None:
+        if len(_views) >= MOST_VIEWS:
             _views.clear()
         described = dict(array.__cuda_array_interface__, stream=None)
-        _views[key] = cuda.as_cuda_array(_There(described), sync=False)
-    return _views[key]
+        view = _views[key] = cuda.as_cuda_array(_There(described), sync=False)
+    return view
 
 
 def plain(arrays: Any) -> Any:

@@ -101,8 +101,9 @@ class DeviceTable:
         key = rows.start, rows.stop
         if key not in self._segments:
             ptr = self.ptr[rows.start : rows.stop + 1]
-            self._segments[key] = Segments.of(ptr[:-1], ptr[1:]).to_device(stream)
+            found = Segments.of(ptr[:-1], ptr[1:]).to_device(stream)
             stream.synchronize()  # others use other streams
+            self._segments[key] = found
         return self._segments[key]
 
     def parts(self, stream: Any, n_sums: int) -> Iterator[Part]:

@@ -37,6 +37,7 @@ if not SIMULATED:
 
 LANES = 32  # that add up the columns of a segment side by side
 FOLD_THREADS = 256
+SQUARES_BYTES = 1 << 27  # of products that are held at a time
 
 
 class Device:
@@ -82,16 +83,21 @@ class Device:
             _sum_segments[(n_segments, len(single)), LANES, stream](
                 *entries_there, as_numba(single), sums
             )
-            mine = as_numba(stacked[:, part.rows])
             n_blocks = blocks_for(len(single) * n_rows * n_events, FOLD_THREADS)
-            _fold_segments[n_blocks, FOLD_THREADS, stream](cut.first, sums, mine)
+            _fold_segments[n_blocks, FOLD_THREADS, stream](
+                cut.first, sums, part.rows.start, n_rows, as_numba(stacked)
+            )
         return found
 
     def weighted_squares(self, rows: Held, weights: Held) -> Floats:
         """``sum_k weights[k, d] rows[k] rows[k]'`` for each column d, for NumPy."""
-        found = arrays.empty((*weights.shape[:-2], weights.shape[-1], *[rows.shape[-1]] * 2))
+        (n_rows, n_features), n_columns = rows.shape[-2:], weights.shape[-1]
+        found = arrays.empty((*weights.shape[:-2], n_columns, n_features, n_features))
+        some = max(SQUARES_BYTES // (8 * n_rows * n_features), 1)  # columns at a time
         for k in np.ndindex(*rows.shape[:-2]):
-            found[k] = (weights[k].T[:, None, :] * rows[k].T) @ rows[k]
+            for first in range(0, n_columns, some):
+                own = weights[k][:, first : first + some].T
+                found[k][first : first + some] = (own[:, None, :] * rows[k].T) @ rows[k]
         return np.asarray(self.fetch(found))
 
     def sets(self, indicators: Held) -> Factors:
@@ -126,13 +132,13 @@ def _sum_segments(begin: Any, end: Any, offset: int, index: Any, factors: Any, s
 
 
 @cuda.jit
-def _fold_segments(first: Any, sums: Any, found: Any) -> None:
-    """Add up the segments of each row."""
-    n_chains, n_rows, n_events = found.shape
+def _fold_segments(first: Any, sums: Any, start: int, n_rows: int, found: Any) -> None:
+    """Add up the segments of each row from ``start`` on, for all chains."""
+    n_chains, _, n_events = found.shape
     row, d = cuda.grid(1) // n_events, cuda.grid(1) % n_events
     chain, k = row // n_rows, row % n_rows
     if chain < n_chains:
         n_segments, total = sums.shape[0] // n_chains, 0.0
         for segment in range(first[k] - first[0], first[k + 1] - first[0]):
             total += sums[chain * n_segments + segment, d]
-        found[chain, k, d] = total
+        found[chain, start + k, d] = total

@@ -14,6 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from threading import Event as Signal
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from eventspace._base.progress import bar
 from eventspace._base.types import Floats
 from eventspace.data.blocks import Blocks, blocks_of
 from eventspace.data.entries import Entries
+from eventspace.engines.aside import Aside
 from eventspace.engines.cpu import CPU
 from eventspace.engines.protocol import Engine, Factors, Job, Observed, Stage, Step, T, Table
 from eventspace.engines.workbench import Workbench
@@ -76,7 +78,7 @@ class Dask:
         blocks = getattr(observed, "blocks", None) or self._blocks(observed)
         return None if blocks is None else BlockStage(self.crew, blocks, steps, pmf, self._here)
 
-    def abreast(self, observed: Observed, n_events: int) -> int | None:
+    def abreast(self, observed: Observed, n_events: int, n_attributes: int) -> int | None:
         """None: each chain is a task."""
         return None
 
@@ -91,6 +93,7 @@ class Dask:
         length: int,
         show: bool | None,
         take: Callable[[int, Any], None] = lambda k, found: None,
+        stop: Signal | None = None,
     ) -> None:
         """Run jobs to their ends, one task each; arrays that they share are sent once."""
         parcels = Parcels(self.folder)
@@ -101,7 +104,7 @@ class Dask:
                 take(k, found)
                 update(length * (done + 1), "")
 
-    def aside(self, task: Callable[[bool | None], T], show: bool | None) -> Callable[[], T]:
+    def aside(self, task: Callable[[bool | None, Signal], T], show: bool | None) -> Aside[T]:
         """Do a task at once: it may need the workers."""
         return self._here.aside(task, show)
 

@@ -72,22 +72,22 @@ class Priors(NamedTuple):
         seen: Observations,
         n_events: int,
         bench: Workbench,
-        n_chains: tuple[int, ...] = (),
+        chains: tuple[int, ...] = (),
     ) -> Priors:
-        """The priors of a chain that begins, or of some side by side."""
+        """The priors of a chain that begins, or of some side by side: the shape of their number."""
         of_users = beforehand.user_features(seen, bench)
         of_items = beforehand.item_features(seen, bench)
         inclined_users, inclined_items = (
-            Inclinations.none((*n_chains, n), n_events) for n in (seen.n_users, seen.n_items)
+            Inclinations.none((*chains, n), n_events) for n in (seen.n_users, seen.n_items)
         )
         for inclined in (inclined_users, inclined_items):
             inclined.of_each = bench.hold(inclined.of_each)
         given = beforehand.concentration
-        concentration = np.full(n_chains, float(n_events) if given is None else given)
+        concentration = np.full(chains, float(n_events) if given is None else given)
         return cls(
             BitPrior(of_items, Regressions(of_items.number(n_events), n_events), inclined_items),
             PmfPrior(of_users, inclined_users, concentration, is_given=given is not None),
-            NoisePrior(np.full(n_chains, RATE)),
+            NoisePrior(np.full(chains, RATE)),
         )
 
     def laws(self, chain: tuple[int, ...] = ()) -> Laws:

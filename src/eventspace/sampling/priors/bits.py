@@ -15,7 +15,7 @@ from eventspace.engines.workbench import Held, Workbench
 from eventspace.sampling.draw_inclinations import INCLINED_ITEMS, MOST
 from eventspace.sampling.priors.features import Features, ridge_of
 from eventspace.sampling.priors.inclinations import Inclinations
-from eventspace.sampling.priors.interface import Prior, State
+from eventspace.sampling.priors.interface import Prior, Rng, State
 
 RIDGE = 20.0  # on features of unit variance: twenty rows that say nothing
 FLAT = 1e-4  # log-odds around which the logistic curve is a line
@@ -29,7 +29,7 @@ class BitPrior(Prior):
     regressions: Regressions
     inclinations: Inclinations
 
-    def draw(self, state: State, rng: np.random.Generator) -> Held:
+    def draw(self, state: State, rng: Rng) -> Held:
         """The log-odds, items x events."""
         expected = self.learn(state)
         self.inclinations.draw_variance(state, state.known_items, rng)

@@ -9,7 +9,7 @@ import numpy as np
 
 from eventspace._base.types import Floats
 from eventspace.engines.workbench import Held
-from eventspace.sampling.priors.interface import Numbers, State
+from eventspace.sampling.priors.interface import Numbers, Rng, State
 
 VARIANCE = 0.25  # where it starts
 VARIANCE_SHAPE, VARIANCE_RATE = 1.0, 0.2  # of its inverse, a Gamma law
@@ -34,7 +34,7 @@ class Inclinations:
         """Some numbers, then variance and width, of each chain."""
         return np.stack(np.broadcast_arrays(*more, self.variance, self.width), axis=-1)
 
-    def draw_variance(self, state: State, known: Held, rng: np.random.Generator) -> None:
+    def draw_variance(self, state: State, known: Held, rng: Rng) -> None:
         """Draw the variance given the known ones: the inverse has a Gamma law.
 
         This ignores the bound on inclinations. If the bound matters, the variance comes out smaller

@@ -6,8 +6,10 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from eventspace._base.randomness import Generators
 from eventspace.engines.workbench import Held, Workbench
 
+Rng: TypeAlias = np.random.Generator | Generators
 Numbers: TypeAlias = Any  # a number of a chain, or NumPy's array of those of several
 
 
@@ -27,5 +29,9 @@ class State(Protocol):
 class Prior(Protocol):
     """The law of one part of a chain's state."""
 
-    def draw(self, state: State, rng: np.random.Generator) -> Any:
-        """Draw or learn what the law depends on, given the state; give the law."""
+    def draw(self, state: State, rng: Rng) -> Any:
+        """Draw or learn what the law depends on, given the state; give the law.
+
+        Several chains may run side by side: then the first axis of each array says which, and so
+        does that of what ``rng`` draws. What each row needs of chance comes from its own stream.
+        """

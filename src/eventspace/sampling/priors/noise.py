@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from eventspace._base.types import Floats
-from eventspace.sampling.priors.interface import Numbers, Prior, State
+from eventspace.sampling.priors.interface import Numbers, Prior, Rng, State
 
 SHAPE = 20.0  # users differ by a quarter or so
 RATE = 0.8  # where it starts: a standard deviation of about 0.2
@@ -29,7 +27,7 @@ class NoisePrior(Prior):
         """The typical precision."""
         return SHAPE / self.rate
 
-    def draw(self, state: State, rng: np.random.Generator) -> None:
+    def draw(self, state: State, rng: Rng) -> None:
         """The rate, by its conjugate law, with a prior that is worth one user."""
         known = state.bench.fetch(state.precision @ state.known_users)
         n_known = float(state.known_users.sum())

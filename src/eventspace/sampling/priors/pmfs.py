@@ -17,7 +17,7 @@ from eventspace.sampling.draw_pmfs import TINY
 from eventspace.sampling.log_dirichlet import LEAST_COUNT, LOG_DENSITIES
 from eventspace.sampling.priors.features import Features, ridge_of
 from eventspace.sampling.priors.inclinations import Inclinations
-from eventspace.sampling.priors.interface import Numbers, Prior, State
+from eventspace.sampling.priors.interface import Numbers, Prior, Rng, State
 from eventspace.sampling.slices import draw_by_slices
 
 RIDGES = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)  # to choose from, on features of unit variance
@@ -38,7 +38,7 @@ class PmfPrior(Prior):
     concentration: Numbers
     is_given: bool  # the concentration: it is not drawn
 
-    def draw(self, state: State, rng: np.random.Generator) -> Held:
+    def draw(self, state: State, rng: Rng) -> Held:
         """The pseudo-counts, users x events."""
         centres, towards = self.expected(state)
         tilted, own = np.empty_like(centres), self.inclinations
@@ -82,15 +82,16 @@ def regressed_centres(Z: Held, pmf: Held, known: Held, bench: Workbench) -> Held
     inverses = np.linalg.inv(gram + penalties)  # chains x ridges x features x features
     weights = np.concatenate([inverses @ linear[..., None, :, :], inverses], axis=-1)
 
-    def left_out(weights: Held, users: slice) -> Held:
+    def left_out(weights: Held, users: Held) -> Held:
         found = Z[..., None, users, :] @ bench.hold(weights)
         own = (found[..., n_events:] * rows[..., None, users, :]).sum(axis=-1, keepdims=True)
         others = np.maximum(1 - own, LEAST_OTHERS)
         return (found[..., :n_events] - own * pmf[..., None, users, :]) / others
 
-    some = slice(None, None, max(pmf.shape[-2] // ENOUGH_USERS, 1))
-    apart = np.square(left_out(weights, some) - pmf[..., None, some, :]).sum(axis=-1)
-    best = np.argmin(bench.fetch(apart @ known[some]), axis=-1)
+    at = np.flatnonzero(bench.fetch(known))
+    some = bench.hold(at[:: max(len(at) // ENOUGH_USERS, 1)])
+    apart = np.square(left_out(weights, some) - pmf[..., None, some, :])
+    best = np.argmin(bench.fetch(apart.sum(axis=(-1, -2))), axis=-1)
     chosen = np.take_along_axis(weights, best[..., None, None, None], axis=-3)
     return left_out(chosen, slice(None))[..., 0, :, :]
 
@@ -106,9 +107,7 @@ def pseudo_counts(concentration: Held, centres: Held) -> Held:
     return np.maximum(concentration * centres, LEAST_COUNT)
 
 
-def draw_concentration(
-    concentration: Numbers, centres: Held, state: State, rng: np.random.Generator
-) -> Numbers:
+def draw_concentration(concentration: Numbers, centres: Held, state: State, rng: Rng) -> Numbers:
     """Draw the concentration given the PMFs: beforehand, its log is normal around that of D."""
     log_pmf, n_events = np.log(np.maximum(state.pmf, TINY)), state.pmf.shape[-1]
     found, bench = np.empty_like(state.precision), state.bench
