@@ -35,7 +35,7 @@ class Given:
 class GivenNoise(NoisePrior):
     """As it is where it starts."""
 
-    def draw(self, state: Any, rng: np.random.Generator) -> None:
+    def draw(self, state: Any, rng: Any) -> None:
         pass
 
 
