@@ -29,7 +29,7 @@ from eventspace._base.threads import count_threads
 from eventspace.engines.cpu import CPU
 from eventspace.engines.gram import fill_quadratics, padded
 from eventspace.fitting.descent import descend, random_start
-from eventspace.fitting.half_steps import HalfSteps
+from eventspace.fitting.half_steps import HalfSteps, PmfStep
 from eventspace.indicators import Exact
 from eventspace.pmf import Pairwise
 
@@ -42,6 +42,7 @@ SHAPES = {
 RANKS = (8, 16, 32)
 PENALTY = 30.0
 REPEATS = 3
+FITS = 1, 3  # iterations of a peer's fits: two iterations take the difference
 MOST_FOR_LENSKIT = 10_000_000  # ratings: with more, the data frame alone fills the memory
 
 
@@ -52,35 +53,24 @@ def on_cores(sizes: list[int]) -> list[dict[str, Any]]:
         ratings = data.generated(size, *SHAPES[size])
         observations = Observations.of(tuple(ratings), scale=(1, 5))
         for rank in RANKS:
-            calls = {
-                "eventspace": descent(observations, rank, count_threads(-1)),
-                "implicit's ALS": least_squares(ratings, rank),
-            }
+            calls = {"eventspace": descent(observations, rank, count_threads(-1))}
+            calls |= {f"implicit, {n}": least_squares(ratings, rank, n) for n in FITS}
             if size <= MOST_FOR_LENSKIT:
-                calls |= lenskit(ratings, rank)
+                calls |= {
+                    f"LensKit, {n}": lenskit_biased_mf(*ratings, rank, epochs=n) for n in FITS
+                }
             with threadpool_limits(1, "blas"):  # as implicit asks for
                 times = interleaved(calls, REPEATS)
             spent = {name: median(times[name]) for name in times}
-            ours, theirs = spent["eventspace"], spent["implicit's ALS"]
-            both = spent.get("LensKit, 3", np.nan) - spent.get("LensKit, 1", np.nan)
-            rows.append(
-                {
-                    "ratings": f"{size:,}",
-                    "D, rank": rank,
-                    "eventspace, s": ours,
-                    "implicit's ALS, s": theirs,
-                    "implicit / eventspace": theirs / ours,
-                    "LensKit's ALS, s": both / 2 if np.isfinite(both) else "-",
-                    "LensKit / eventspace": both / 2 / ours if np.isfinite(both) else "-",
-                }
-            )
+            ours = spent["eventspace"]
+            rows.append({"ratings": f"{size:,}", "D, rank": rank, "eventspace, s": ours})
+            for peer in ("implicit", "LensKit"):
+                first, last = (spent.get(f"{peer}, {n}", np.nan) for n in FITS)
+                theirs = (last - first) / (FITS[1] - FITS[0])
+                rows[-1][f"{peer}'s ALS, s"] = theirs if theirs > 0 else "-"
+                rows[-1][f"{peer} / eventspace"] = theirs / ours if theirs > 0 else "-"
             print(table(rows[-1:]).splitlines()[-1], flush=True)
     return rows
-
-
-def lenskit(ratings: data.Ratings, rank: int) -> dict[str, Callable[[], Any]]:
-    """Fits of LensKit's ALS with one and with three iterations: two are the difference."""
-    return {f"LensKit, {n}": lenskit_biased_mf(*ratings, rank, epochs=n) for n in (1, 3)}
 
 
 def with_threads(sizes: list[int]) -> list[dict[str, Any]]:
@@ -119,51 +109,66 @@ def descent(observations: Observations, rank: int, n_threads: int) -> Callable[[
     return partial(iterate, n_iter=1)
 
 
-def least_squares(ratings: data.Ratings, rank: int) -> Callable[[], Any]:
-    """An iteration of implicit's ALS, with its defaults."""
+def least_squares(ratings: data.Ratings, rank: int, n_iter: int) -> Callable[[], Any]:
+    """A fit of implicit's ALS, with its defaults."""
     from implicit.als import AlternatingLeastSquares
 
     weights = sparse.csr_array((ratings.values, (ratings.users, ratings.items)))
     matrix = sparse.csr_matrix(weights)
-    model = AlternatingLeastSquares(factors=rank, iterations=1, random_state=0)
+    model = AlternatingLeastSquares(factors=rank, iterations=n_iter, random_state=0)
     model.fit(matrix, show_progress=False)
     return partial(model.fit, matrix, show_progress=False)
 
 
 def against_peak(size: int) -> list[dict[str, Any]]:
-    """Multiply-adds per second of the sums, on one thread, beside a matrix product and a stream."""
+    """What kernels do per second on one thread, beside a matrix product and a stream."""
     rng = np.random.default_rng(0)
     ratings = data.generated(size, *SHAPES[size])
     observations = Observations.of(tuple(ratings), scale=(1, 5))
     square, long = rng.random((1500, 1500)), rng.random(1 << 24)
+    out = np.empty_like(long)
     rows = []
     for rank in RANKS:
-        pmf = padded(rng.dirichlet(np.ones(rank), observations.n_users))
-        n = observations.n_items
-        room = np.empty((n, rank, rank)), np.empty((n, rank)), np.empty(n)
+        pmf, room = start_of(observations, rank, rng)
+        sets = rng.integers(0, 1 << rank, observations.n_items, dtype=np.uint64)
+        solve = PmfStep(CPU(1), Pairwise(), PENALTY)
+        centre = pmf.mean(axis=0)
         calls: dict[str, Callable[[], Any]] = {
-            "sums of items": partial(fill_quadratics, *observations.by_item[:4], pmf, *room),
+            "sums of items": partial(
+                fill_quadratics, *observations.by_item[:4], padded(pmf), *room
+            ),
+            "sums and PMFs of users": partial(solve, observations.by_user, pmf, sets, centre),
             "matrix product": partial(np.dot, square, square),
-            "stream": partial(np.add, long, 1.0, out=np.empty_like(long)),
+            "stream": partial(np.add, long, 1.0, out=out),
         }
         with threadpool_limits(1):
             spent = {name: median(times) for name, times in interleaved(calls, REPEATS).items()}
-        done = size * rank * (rank + 1) / 2 / spent["sums of items"]
-        peak = 1500**3 / spent["matrix product"]
-        moved = size * (8 + 8 * pmf.shape[1]) / spent["sums of items"]
-        streamed = 2 * long.nbytes / spent["stream"]
-        rows.append(
-            {
-                "D": rank,
-                "sums of items, G multiply-adds/s": done / 1e9,
-                "matrix product": peak / 1e9,
-                "share": f"{done / peak:.0%}",
-                "sums of items, GB/s": moved / 1e9,
-                "stream": streamed / 1e9,
-                "share ": f"{moved / streamed:.0%}",
-            }
-        )
+        peak, streamed = 1500**3 / spent["matrix product"], 2 * long.nbytes / spent["stream"]
+        each = {
+            "sums of items": (rank * (rank + 1) // 2 + rank, 8 + 8 * rank),
+            "sums and PMFs of users": (rank, 16),  # bits are counted, not multiplied
+        }
+        for name, (multiplied, n_bytes) in each.items():
+            done, moved = size * multiplied / spent[name], size * n_bytes / spent[name]
+            rows.append(
+                {
+                    "kernel": name,
+                    "D": rank,
+                    "G multiply-adds/s": done / 1e9,
+                    "of a matrix product": f"{done / peak:.0%}",
+                    "GB/s": moved / 1e9,
+                    "of a stream": f"{moved / streamed:.0%}",
+                    "ns per rating": 1e9 * spent[name] / size,
+                }
+            )
     return rows
+
+
+def start_of(observations: Observations, rank: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """PMFs, and room for the quadratics of all items."""
+    n = observations.n_items
+    room = np.empty((n, rank, rank)), np.empty((n, rank)), np.empty(n)
+    return rng.dirichlet(np.ones(rank), observations.n_users), room
 
 
 def publish_all() -> None:
