@@ -288,6 +288,7 @@ def _chunks(table: Table, n_events: int, shared: bool) -> list[slice]:
     each = n_events if light else n_events**2  # multiply-adds
     work = (n_entries + _solves(table, n_events)) * each
     held = 0 if light else _n_rows(table) * n_events**2 * 8
+    held //= LIGHT if isinstance(table, Sums) else 1
     worth = CHUNK_WORK * (LIGHT if light else 1)
     return _slices(work, max(work[-1] // worth, held // CHUNK_BYTES, 1))
 

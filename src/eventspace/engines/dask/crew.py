@@ -18,6 +18,8 @@ from dask.delayed import delayed
 from distributed import Client, Future, KilledWorker, LocalCluster, default_client
 
 from eventspace._base.errors import UserError
+from eventspace._base.types import Floats
+from eventspace.data.blocks import map_array, save_array
 
 PATIENCE = 30.0  # seconds without any worker after which there is no cluster
 GLANCE = 1.0  # seconds between two looks at the cluster while nothing is heard
@@ -38,6 +40,18 @@ class Refusal(NamedTuple):
     """The result of a task that found a mistake of the caller's: its worker has nothing to log."""
 
     error: UserError
+
+
+class Stored(NamedTuple):
+    """The result of a task that lies in the folder: there it is sooner than on its way by Dask."""
+
+    path: str
+
+    @classmethod
+    def of(cls, path: str, array: Floats) -> Stored:
+        """An array that is kept under this path."""
+        save_array(path, array)
+        return cls(path)
 
 
 class Crew:
@@ -92,7 +106,14 @@ class Crew:
         """
         spans = spans_of(n, self._n_slots())
         begin = partial(self._begin, task, [(*given, *span) for span in spans])
-        return tree_sum(next(self._results([begin]))[1])
+        parts = next(self._results([begin]))[1]
+        total = tree_sum(parts)
+        self.remove([part.path for part in parts if isinstance(part, Stored)])
+        return total
+
+    def remove(self, paths: list[str]) -> None:
+        """Let files go, some time soon."""
+        self.asking.submit(_removed, paths)
 
     def _begin(self, task: Task, arguments: Sequence[Any]) -> list[Future]:
         """Hand over tasks, and those that add up their results, in one message.
@@ -245,11 +266,18 @@ def tree_sum(parts: Sequence[Any]) -> Any:
     So the sum of sums of branches has the same bits.
     """
     if len(parts) == 1:
-        return parts[0]
+        part = parts[0]
+        return map_array(part.path) if isinstance(part, Stored) else part
     half = 1 << (len(parts) - 1).bit_length() - 1
     left, right = tree_sum(parts[:half]), tree_sum(parts[half:])
     refused = [part for part in (left, right) if isinstance(part, Refusal)]
     return refused[0] if refused else left + right
+
+
+def _removed(paths: list[str]) -> None:
+    for path in paths:
+        with suppress(OSError):  # it was never written, or is gone with the folder
+            os.remove(path)
 
 
 def _added(*parts: Any) -> Any:

@@ -11,9 +11,7 @@ item with a few ratings equally well, so the sums of such items are formed here,
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -25,7 +23,7 @@ from eventspace._base.types import Floats, Positions, Seeds
 from eventspace.data.blocks import Blocks, map_array, save_array
 from eventspace.data.entries import Entries
 from eventspace.engines.cpu import CPU
-from eventspace.engines.dask.crew import Crew
+from eventspace.engines.dask.crew import Crew, Stored
 from eventspace.engines.gram import n_packed, packed_equations, padded
 from eventspace.engines.protocol import Indicators, Sums
 from eventspace.pmf.population import population_centre, population_spread
@@ -48,15 +46,17 @@ class Passes(NamedTuple):
         """The codes and the centre that pass n is given."""
         return f"{self.prefix}-{n}-codes.npy", f"{self.prefix}-{n}-centre.npy"
 
-    def solved(self, n: int, first: int, last: int) -> Floats:
-        """On a worker: pass n over some blocks; gives their sums, added up as by a tree.
+    def solved(self, n: int, first: int, last: int) -> Stored:
+        """On a worker: pass n over some blocks; gives their sums."""
+        sums = self.summed(n, first, last)
+        return Stored.of(f"{self.prefix}-{n}-{first}-{last}-sums.npy", sums)
 
-        Pass 0 only sums.
-        """
+    def summed(self, n: int, first: int, last: int) -> Floats:
+        """The sums of pass n over some blocks, added up as by a tree. Pass 0 only sums."""
         if last - first > 1:
             middle = first + (1 << (last - first - 1).bit_length() - 1)
-            sums = self.solved(n, first, middle)
-            sums += self.solved(n, middle, last)
+            sums = self.summed(n, first, middle)
+            sums += self.summed(n, middle, last)
             return sums
         by_user, by_item = self.blocks.read(first)
         pmf: Floats = map_array(self.users(max(n - 1, 0), first)[0])
@@ -67,12 +67,10 @@ class Passes(NamedTuple):
                 save_array(path, array)
         return _sums(by_item, pmf)
 
-    def remove(self, n: int) -> None:
-        """Let the files of a pass go."""
+    def files(self, n: int) -> list[str]:
+        """What a pass has left."""
         of_blocks = [path for k in range(len(self.blocks)) for path in self.users(n, k)]
-        for path in (*of_blocks, *self.given(n)):
-            with suppress(FileNotFoundError):
-                os.remove(path)
+        return [*of_blocks, *self.given(n)]
 
 
 def _sums(by_item: Entries, pmf: Floats) -> Floats:
@@ -112,7 +110,9 @@ class BlockStage:
         self.pmf = np.concatenate(pmfs)
         error, self.gap = np.concatenate(ends, axis=1)
         self.sums, self.n = sums, n
-        self.passes.remove(n - 2)  # a task that was given up may still read those of pass n - 1
+        self.crew.remove(
+            self.passes.files(n - 2)
+        )  # a task that was given up may still read those of pass n - 1
         return float(error.sum())
 
     def centre(self, prior: str) -> Floats:
