@@ -49,7 +49,7 @@ def test_sphere_decoder_finds_the_minimum_of_every_instance(n_events: int) -> No
             assert naive.g(S[k], v[k], x) <= costs.min() + TOLERANCE * S[k].sum() + 1e-12, name
 
 
-@pytest.mark.skipif(INTERPRETED, reason="all codes of so many events take too long")
+@pytest.mark.skipif(INTERPRETED, reason="trying all codes takes too long without the compiler")
 @pytest.mark.parametrize(
     ("n_events", "n_seeds"), [(13, 5), (15, 5), (16, 5), (17, 3), (20, 1), (24, 1)]
 )

@@ -52,7 +52,7 @@ class Room(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def room_for_sphere(n_events: int) -> Room:
-    """The room that items with so many events need."""
+    """The arrays that a search writes on, for a number of events."""
     rank, near = rank_for(n_events + 1), min(NEAR, rank_for(n_events + 1))
     start = wide(near, n_events)
     scatter(np.uint64(1), start[1:], n_events)
