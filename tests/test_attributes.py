@@ -37,6 +37,13 @@ def test_a_column_that_is_called_user_or_item_holds_the_ids_whatever_the_index()
     np.testing.assert_array_equal(found.values.ravel(), [np.nan, 2.0, 3.0])
 
 
+def test_an_index_of_known_ids_wins_over_a_column_that_is_called_like_one() -> None:
+    table = pd.DataFrame({"user": [70.0, 80.0, 90.0]}, index=["c", "a", "b"])
+    found = read_attributes(table, IDS, "item_attributes")
+    assert found.names.tolist() == ["user"]
+    np.testing.assert_array_equal(found.values.ravel(), [80.0, 90.0, 70.0])
+
+
 def test_what_was_told_stays_and_what_was_not_is_filled() -> None:
     first = read_attributes(pd.DataFrame({"x": [1.0, 3.0]}, index=["a", "c"]), IDS, "what")
     more = pd.DataFrame({"x": [7.0, 8.0, 9.0]}, index=["a", "b", "d"])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from eventspace._base.errors import UserError
 from eventspace._base.foreign import is_a
 from eventspace._base.printable import shown
-from eventspace._base.types import Floats
+from eventspace._base.types import Floats, Positions
 from eventspace.data.column import value_array
 from eventspace.data.ids import Ids
 from eventspace.data.readers.roles import with_role
@@ -51,8 +51,8 @@ class Attributes(NamedTuple):
 def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
     """The rows of a table, or of an array, for these ids; ``what`` names it in errors.
 
-    The ids stand in a column that is called user or item, or the like, else in the index of a
-    pandas DataFrame, else in the first column; the rows of an array are in the order of the ids.
+    The ids stand in a column that is called user or item, or the like, in the index of a pandas
+    DataFrame, or in the first column; the rows of an array are in the order of the ids.
     """
     if data is None:
         return Attributes(np.array([], dtype=object), np.empty((len(ids), 0)))
@@ -72,10 +72,7 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
             )
         names = np.array([str(j) for j in range(values.shape[1])], dtype=object)
         return Attributes(names, values)
-    named = with_role(table, "user") + with_role(table, "item")
-    j = min(named) if named else 0 if table.index is None else None
-    row_ids = Ids(table.index if j is None else table.ids(j))
-    rows = ids.positions(row_ids.values)
+    j, row_ids, rows = _rows_of(table, ids)
     if (rows < 0).all():
         first = row_ids[0] if len(row_ids) else None
         firsts = f"its first is {first!r}, the table's {shown(ids[0])}."
@@ -95,6 +92,21 @@ def read_attributes(data: Any, ids: Ids, what: str) -> Attributes:
     for k, name, numbers in zip(columns, names, values.T, strict=True):
         numbers[rows[rows >= 0]] = _numbers(table, k, name, what)[rows >= 0]
     return Attributes(names, values)
+
+
+def _rows_of(table: Table, ids: Ids) -> tuple[int | None, Ids, Positions]:
+    """Where the ids stand, a column or the index (None); they, and the position of each.
+
+    A column may have the name of an id and hold something else: where most ids are known is right.
+    """
+    named = with_role(table, "user") + with_role(table, "item")
+    places: list[int | None] = [min(named)] if named else []
+    places += [0] if table.index is None else [None]
+    found = []
+    for j in dict.fromkeys(places):
+        row_ids = Ids(table.index if j is None else table.ids(j))
+        found.append((j, row_ids, ids.positions(row_ids.values)))
+    return max(found, key=lambda place: int((place[2] >= 0).sum()))
 
 
 def _numbers(table: Table, j: int, name: str, what: str) -> Floats:
