@@ -10,6 +10,7 @@ four descents from random PMFs, every cell counted alike, and no preference.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def before(parts: list[compression.Part], seen: Observations) -> tuple[Any, Any]
     alike = np.ones(seen.n_users), np.ones(seen.n_items)
     rng, machine = np.random.default_rng(0), engine("cpu", n_threads=2)
     best = best_descent(
-        (random_start(seen, EVENTS, rng) for _ in range(STARTS)),
+        [partial(random_start, seen, EVENTS, rng)] * STARTS,
         compression.Target.of(parts, *alike),
         HalfSteps.on(machine, Local(3), Pairwise()),
         prior="zero",

@@ -97,7 +97,7 @@ def iterations(seen: Observations, settings: Any, machine: Any) -> tuple[Descent
         n_iter=N_ITER,
         tol=0.0,
         rng=rng,
-        on_iteration=lambda _: ticks.append(time.perf_counter()),
+        on_iteration=lambda _, pmfs: ticks.append(time.perf_counter()),
     )
     return descent, np.diff(ticks[1:]).tolist()
 

@@ -51,7 +51,7 @@ def curve(observations: Observations, n_events: int, solvers: str, seed: int, n_
     start = random_start(observations, n_events, rng)
     costs: list[float] = []
 
-    def keep(now: Descent) -> None:
+    def keep(now: Descent, pmfs: Any) -> None:
         costs.append(now.error)
 
     steps = HalfSteps.on(engine("cpu", n_threads=2), *SOLVERS[solvers])

@@ -155,7 +155,7 @@ def test_it_stops_when_the_cost_stands_still() -> None:
 def test_an_interrupt_keeps_what_was_reached() -> None:
     observations = table(6)
 
-    def stop(descent: Descent) -> None:
+    def stop(descent: Descent, pmfs: object) -> None:
         if len(descent.history) == 2:
             raise KeyboardInterrupt
 

@@ -157,7 +157,7 @@ def test_each_penalty_has_its_iterations_however_the_last_one_ended(noisy) -> No
     ((pmf, bits),), _ = restarts.fitted(noisy[0], trial, 0, 1)
     start = Descent(pmf.copy(), pack(bits)[:, 0])
     engine = HalfSteps.on(CPU(), Local(3), Pairwise(), 0.0, 0.3)
-    options = {"prior": "mean", "tol": 1e-4, "on_iteration": lambda now: None}
+    options = {"prior": "mean", "tol": 1e-4, "on_iteration": lambda now, pmfs: None}
     rng = np.random.default_rng(0)
     again = descend(start, noisy[0], engine, n_iter=60, rng=rng, **options)
     assert again.history[-1] > 0.998 * again.history[0]

@@ -17,7 +17,8 @@ from eventspace.fitting import restarts
 from eventspace.fitting.compression import Compression
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.joint_law import Joint
-from eventspace.sampling.sampler import Draws, evened
+from eventspace.sampling.sampler import evened
+from eventspace.sampling.sweeps import Draws
 
 SO_FAR = "interrupted: this is the model so far"
 CHAINS = {"n_warmup": 2, "n_draws": 8, "n_jobs": 1, "random_state": 0}  # ten sweeps a chain

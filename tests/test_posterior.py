@@ -16,7 +16,8 @@ from eventspace.fitting import descent
 from eventspace.sampling import sampler
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.diagnostics import effective_size, split_rhat
-from eventspace.sampling.sampler import Draws, Sampler
+from eventspace.sampling.sampler import Sampler
+from eventspace.sampling.sweeps import Draws
 from tests.fits import fitted
 from tests.planted import noisy_stars
 

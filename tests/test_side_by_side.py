@@ -15,7 +15,8 @@ from eventspace.engines.workbench import Cores
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.priors import Beforehand, Priors
 from eventspace.sampling.priors.pmfs import mean_centres, regressed_centres
-from eventspace.sampling.sampler import Draws, Sampler
+from eventspace.sampling.sampler import Sampler
+from eventspace.sampling.sweeps import Draws
 from tests.chains import Abreast, SideBySide, table
 
 N_EVENTS = 5

@@ -76,7 +76,7 @@ class Alternating(Holder, ABC):
         """Keep the best of the descents from ``n_init`` starts."""
         rng = np.random.default_rng(seed_of(self.random_state))
         best = best_descent(
-            (start(rng) for _ in range(self.n_init)),
+            [partial(start, rng)] * self.n_init,
             observations,
             steps,
             prior="mean",

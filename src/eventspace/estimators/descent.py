@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from eventspace.fitted import FittedModel
 from eventspace.fitted.fit import DescentFit
 from eventspace.fitting.constraints import read_given
 from eventspace.fitting.descent import Descent
+from eventspace.fitting.going_on import checkpoint_of
 from eventspace.fitting.learning import learn
 from eventspace.fitting.settings import DescentSettings, check_settings, engine_told
 from eventspace.fitting.sources import gathered, learning_from
@@ -110,7 +112,15 @@ class KolmogorovDescent(DescentSettings, Estimator):
     iter_rules = answered(FittedModel.iter_rules)
     report = answered(FittedModel.report)
 
-    def fit(self, X: Any, y: Any = None, *, pmf: Any = None, indicators: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        pmf: Any = None,
+        indicators: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
         """Learn PMFs and indicators from a table of chances, or one of them given the other.
 
         Parameters
@@ -127,14 +137,20 @@ class KolmogorovDescent(DescentSettings, Estimator):
             Known indicators, zeros and ones, such as a reference: they are kept, and only PMFs are
             learnt. Given tables have their ids in the index or in the first column; the rows of an
             array are in the order of first appearance in ``X``.
+        checkpoint : path, optional
+            A file in which the fit keeps how far it is. Killed at any moment, it goes on from there
+            when it is run again, and ends with the same model. Delete the file afterwards.
         """
         check_settings(self)
         settings = self._settings()
         with learning_from(X, settings) as (table, machine):
             given = read_given(table, pmf, indicators, self.n_events)
-            descent = learn(table, settings, machine, given, self._last(table))
-            observations = gathered(table)
-            self.engine_ = engine_told(settings, table.n_observed)
+            last, engine = self._last(table), engine_told(settings, table.n_observed)
+            parts = [*given, *(() if last is None else (last.pmf, last.codes))]
+            known = [part for part in parts if part is not None]
+            with checkpoint_of(checkpoint, table, settings, engine, *known) as kept:
+                descent = learn(table, settings, machine, given, last, kept)
+            observations, self.engine_ = gathered(table), engine
         self.fitted_ = FittedModel(DescentFit.of(observations, descent, given.side), settings)
         return self
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
 from eventspace.data.attributes import read_attributes
@@ -9,6 +10,7 @@ from eventspace.data.observations import to_tell_apart
 from eventspace.estimators.base import Estimator, answered
 from eventspace.fitted.compressed import CompressedModel
 from eventspace.fitted.drawing import of_worth, readable
+from eventspace.fitting.going_on import checkpoint_of
 from eventspace.fitting.settings import engine_told
 from eventspace.sampling.settings import ModelSettings, check_model_settings
 
@@ -96,7 +98,13 @@ class KolmogorovModel(ModelSettings, Estimator):
     diagnostics = answered(CompressedModel.diagnostics)
 
     def fit(
-        self, X: Any, y: Any = None, *, user_attributes: Any = None, item_attributes: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        user_attributes: Any = None,
+        item_attributes: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn from a table of chances.
 
@@ -111,14 +119,18 @@ class KolmogorovModel(ModelSettings, Estimator):
             Numbers known about users, or items: a DataFrame with the ids in its index or in its
             first column. The rows of an array are in the order of first appearance in
             ``X``. Items without any rating have the mean indicator all the same.
+        checkpoint : path, optional
+            A file in which the fit keeps how far it is. Killed at any moment, it goes on from there
+            when it is run again, and ends with the same model. Delete the file afterwards.
         """
         check_model_settings(self)
         observations = to_tell_apart(X)
         of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
         of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
         settings = self._settings()
-        self.engine_ = engine_told(self, of_worth(observations), chains=True)
-        self.fitted_ = CompressedModel(
-            readable(observations, settings, of_users, of_items), settings
-        )
+        engine = engine_told(self, of_worth(observations), chains=True)
+        known = of_users.values, of_items.values
+        with checkpoint_of(checkpoint, observations, settings, engine, *known) as kept:
+            fit = readable(observations, settings, of_users, of_items, kept)
+        self.engine_, self.fitted_ = engine, CompressedModel(fit, settings)
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
 from eventspace._base.errors import UserError
@@ -11,6 +12,7 @@ from eventspace.estimators.average import AverageEstimator
 from eventspace.estimators.base import answered
 from eventspace.fitted.drawing import drawn, of_worth
 from eventspace.fitted.posterior import FittedPosterior
+from eventspace.fitting.going_on import checkpoint_of
 from eventspace.fitting.settings import engine_told
 from eventspace.sampling.settings import SamplingSettings, check_settings
 
@@ -121,13 +123,23 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
     to_arviz = answered(FittedPosterior.to_arviz)
 
     def fit(
-        self, X: Any, y: Any = None, *, user_attributes: Any = None, item_attributes: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        user_attributes: Any = None,
+        item_attributes: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Draw from the posterior given a table: anything that ``Observations.of`` reads.
 
         Tables of attributes add numbers known about users and items: a DataFrame with the ids in
         its index, or in its first column. The rows of an array are in the order of first appearance
         in ``X``.
+
+        ``checkpoint`` is the path of a file in which the fit keeps how far it is. Killed at any
+        moment, it goes on from there when it is run again, and ends with the same posterior. Delete
+        the file afterwards.
         """
         check_settings(self)
         observations = to_tell_apart(X)
@@ -136,8 +148,11 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         if (of_users.names.size or of_items.names.size) and not self.informed:
             raise UserError("Attributes are for informed priors: leave them, or informed=True.")
         settings = self._settings()
-        fit = drawn(observations, settings, of_users, of_items)
-        self.engine_ = engine_told(self, of_worth(observations), chains=True)
+        engine = engine_told(self, of_worth(observations), chains=True)
+        known = of_users.values, of_items.values
+        with checkpoint_of(checkpoint, observations, settings, engine, *known) as kept:
+            fit = drawn(observations, settings, of_users, of_items, kept)
+        self.engine_ = engine
         self.fitted_ = FittedPosterior(fit, settings)
         return self
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.checkpoint import NOWHERE, Checkpoint
 from eventspace._base.codes import numbers, pack, unpack
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
@@ -44,6 +45,7 @@ def compressed(
     n_guides: int = 0,
     *,
     interrupted: bool = False,
+    checkpoint: Checkpoint = NOWHERE,
 ) -> CompressedFit:
     """One model that predicts what the mean of the parts predicts.
 
@@ -71,7 +73,7 @@ def compressed(
         begun = guide.begun(sizes[0])
         try:
             for size in sizes:
-                for grown in guide.growing(size, *begun):
+                for grown in guide.growing(size, *begun, checkpoint):
                     begun = grown if grown[0].shape[1] <= size else begun
                     update(min(grown[0].shape[1], size), "")
                 whole = replace(whole, before=begun[1])
@@ -323,11 +325,11 @@ class CompressedModel(FittedModel):
             random_state=seed,
             verbose=False,
         )
-        nothing = [
+        of_users, of_items = (
             read_attributes(None, ids, "attributes")
             for ids in (observations.user_ids, observations.item_ids)
-        ]
-        fit = readable(observations, settings, *nothing)
+        )
+        fit = readable(observations, settings, of_users, of_items)
         if fit.interrupted:
             raise KeyboardInterrupt
         return CompressedModel(fit, settings).space.sets

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from eventspace._base.checkpoint import NOWHERE, Checkpoint
 from eventspace._base.randomness import seed_of
 from eventspace._base.types import Bits, Floats
 from eventspace.data.attributes import Attributes
@@ -21,8 +22,9 @@ from eventspace.fitting.descent import INTERRUPTED
 from eventspace.fitting.meetings import Meetings, learn_meetings
 from eventspace.fitting.settings import engine_to_learn
 from eventspace.sampling.kept_samples import Kept, keep
-from eventspace.sampling.sampler import Draws, Sampler, mean_laws
+from eventspace.sampling.sampler import Sampler, mean_laws
 from eventspace.sampling.settings import ModelSettings, SamplingSettings, chains_for, sampling_of
+from eventspace.sampling.sweeps import Draws
 
 GUIDES = 2  # chains that are the same whatever the seed: events begin there
 GUIDING_SEED = 0
@@ -39,16 +41,19 @@ def drawn(
     settings: SamplingSettings,
     of_users: Attributes,
     of_items: Attributes,
+    checkpoint: Checkpoint = NOWHERE,
 ) -> PosteriorFit:
     """The average of what chains draw, given a table."""
-    seed = seed_of(settings.random_state)
+    seed = checkpoint.first("seed", lambda: seed_of(settings.random_state))
     rngs = np.random.default_rng(seed).spawn(chains_for(settings, observations.n_observed))
     with (
         engine_to_learn(settings, of_worth(observations), chains=True) as engine,
-        closing(_meetings(observations, settings, engine, seed)) as met,
+        closing(_meetings(observations, settings, engine, seed, checkpoint)) as met,
     ):
         attributes = of_users, of_items
-        chains, kept, interrupted = _run(observations, settings, engine, *attributes, rngs)
+        chains, kept, interrupted = _run(
+            observations, settings, engine, *attributes, rngs, checkpoint
+        )
         meetings, without = _waited_for(met, observations)
         interrupted |= without
     laws, noise = mean_laws(chains), np.sqrt(kept.variance)
@@ -86,6 +91,7 @@ def readable(
     settings: ModelSettings,
     of_users: Attributes,
     of_items: Attributes,
+    checkpoint: Checkpoint = NOWHERE,
 ) -> CompressedFit:
     """One model: a short posterior, compressed.
 
@@ -96,15 +102,17 @@ def readable(
     sampling = sampling_of(settings, observations.n_observed)
     n_chains = int(sampling.n_chains)
     n_guides = min(GUIDES, n_chains - 1)
-    seed = seed_of(settings.random_state)
+    seed = checkpoint.first("seed", lambda: seed_of(settings.random_state))
     guides = np.random.default_rng(GUIDING_SEED).spawn(n_guides)
     others = np.random.default_rng(seed).spawn(n_chains - n_guides)
     with (
         engine_to_learn(settings, of_worth(observations), chains=True) as engine,
-        closing(_meetings(observations, settings, engine, seed)) as met,
+        closing(_meetings(observations, settings, engine, seed, checkpoint)) as met,
     ):
         attributes, rngs = (of_users, of_items), guides + others
-        chains, kept, interrupted = _run(observations, sampling, engine, *attributes, rngs)
+        chains, kept, interrupted = _run(
+            observations, sampling, engine, *attributes, rngs, checkpoint
+        )
         meetings, without = _waited_for(met, observations)
         interrupted |= without
     parts = kept.parts
@@ -118,6 +126,7 @@ def readable(
         meetings,
         n_guides=max(1, round(len(parts) * n_guides / n_chains)) if n_guides else 0,
         interrupted=interrupted,
+        checkpoint=checkpoint if not interrupted else NOWHERE,  # of all draws
     )
     if fit.interrupted:
         warnings.warn(f"{INTERRUPTED}, compressed from {_drawn(chains)}", stacklevel=3)
@@ -129,12 +138,14 @@ def _meetings(
     settings: SamplingSettings | ModelSettings,
     engine: Engine,
     seed: int,
+    checkpoint: Checkpoint,
 ) -> Aside[Meetings]:
     """What gives who meets what, if it is to be learnt."""
     if not settings.meets:
         return Done(Meetings.none(*observations.shape))
     rng = np.random.default_rng([seed, OF_MEETINGS])
-    return engine.aside(partial(learn_meetings, observations, engine, rng), settings.verbose)
+    learn = partial(learn_meetings, observations, engine, rng, checkpoint)
+    return engine.aside(learn, settings.verbose)
 
 
 def _waited_for(met: Aside[Meetings], observations: Observations) -> tuple[Meetings, bool]:
@@ -152,15 +163,18 @@ def _run(
     of_users: Attributes,
     of_items: Attributes,
     rngs: list[np.random.Generator],
+    checkpoint: Checkpoint,
 ) -> tuple[list[Draws], Kept, bool]:
     """A chain for each generator, what is kept of them, and whether Ctrl-C ended them."""
     sampler = Sampler.of(settings, engine, of_users, of_items)
     unit = observations.with_unit_weight(observations.mean_weight)
     each = -(-settings.n_draws // (settings.n_samples // len(rngs)))  # one of ``each`` is kept
     sweeps = settings.n_warmup, settings.n_draws
-    chains, interrupted = sampler.sample(unit, rngs, *sweeps, each)
+    chains, interrupted = sampler.sample(unit, rngs, *sweeps, each, checkpoint)
+    of_all = NOWHERE if interrupted else checkpoint
     try:
-        return chains, keep(chains, unit, sampler, weigh=settings.weigh), interrupted
+        kept = keep(chains, unit, sampler, weigh=settings.weigh, checkpoint=of_all)
+        return chains, kept, interrupted
     except KeyboardInterrupt:
         return chains, keep(chains, unit, sampler, weigh=False), True
 

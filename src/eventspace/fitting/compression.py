@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eventspace._base.checkpoint import NOWHERE, Checkpoint, plain
 from eventspace._base.codes import WORD, pack, unpack
 from eventspace._base.types import Bits, Codes, Floats
 from eventspace.engines.protocol import Engine, Product
@@ -129,17 +130,35 @@ class Compression:
     noise: float  # the variance of observations: what two models differ by beside it is little
     before: Codes | None = None  # sets that are kept where it hardly matters
 
-    def growing(self, n_events: int, pmf: Floats, codes: Codes) -> Iterator[tuple[Floats, Codes]]:
+    def growing(
+        self, n_events: int, pmf: Floats, codes: Codes, checkpoint: Checkpoint = NOWHERE
+    ) -> Iterator[tuple[Floats, Codes]]:
         """PMFs and sets of ever more events, one by one, to ``n_events`` at the end.
 
         A few more come than are wanted, and those that matter least go again: what was needed at
-        first, such as an event in which all items come true, may be superseded.
+        first, such as an event in which all items come true, may be superseded. It goes on from
+        where the checkpoint is.
         """
-        while pmf.shape[1] < min(n_events + MORE, WORD):
-            pmf, codes = self.settled(*self._with_another(pmf, codes), AFTER_EACH)
+        name, enough = f"grown to {n_events}", False
+        known = checkpoint.read(name)
+        if known is not None:
+            enough, width = known["enough"], np.shape(known["pmf"])[-1:]
+            pmf = plain(known["pmf"], np.empty((len(pmf), *width)), checkpoint)
+            codes = plain(known["codes"], codes, checkpoint)
             yield pmf, codes
+
+        def keep() -> None:
+            state = {"pmf": pmf, "codes": codes, "enough": enough}
+            checkpoint.keep(name, lambda: {name: state})
+
+        while not enough and pmf.shape[1] < min(n_events + MORE, WORD):
+            pmf, codes = self.settled(*self._with_another(pmf, codes), AFTER_EACH)
+            keep()
+            yield pmf, codes
+        enough = True
         while pmf.shape[1] > n_events:
             pmf, codes = self.settled(*self._without_one(pmf, codes), AFTER_EACH)
+            keep()
             yield pmf, codes
 
     def begun(self, n_events: int) -> tuple[Floats, Codes]:

@@ -11,13 +11,14 @@ cost never rises.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.checkpoint import NOWHERE, Checkpoint, Record, plain
 from eventspace._base.codes import numbers
 from eventspace._base.randomness import streams
 from eventspace._base.types import Floats
@@ -27,7 +28,11 @@ from eventspace.engines.protocol import Observed
 from eventspace.fitting.half_steps import HalfSteps
 from eventspace.fitting.stages import stage_for
 
+KEPT = ("codes", "proved", "error", "history", "converged")
 INTERRUPTED = "interrupted: this is the model so far"  # what Ctrl-C in a fit is answered with
+
+
+Pmfs = Callable[[], tuple[Floats, Floats]]  # gives PMFs and duality gaps, as ``Stage.pmfs`` does
 
 
 @dataclass
@@ -55,6 +60,24 @@ class Descent:
         """The cost now."""
         return self.history[-1] if self.history else np.inf
 
+    def state(self, pmf: Floats, gap: Floats) -> Record:
+        """All that it takes to go on, with the PMFs as they are now."""
+        kept = self.codes, self.proved, self.error, self.history, self.converged
+        return {"pmf": pmf, "gap": gap} | dict(zip(KEPT, kept, strict=True))
+
+    @classmethod
+    def revived(cls, state: Record, like: Descent, checkpoint: Checkpoint) -> Descent:
+        """A descent as ``state`` gave it, of the same shape as another."""
+        pmf, codes, proved, gap = (
+            plain(state.get(name), getattr(like, name), checkpoint)
+            for name in ("pmf", "codes", "proved", "gap")
+        )
+        found = cls(pmf, codes)
+        found.proved, found.gap = proved, gap
+        found.error, found.history = state["error"], state["history"]
+        found.converged = state["converged"]
+        return found
+
 
 def random_start(
     observations: Observations | Shards, n_events: int, rng: np.random.Generator
@@ -74,13 +97,14 @@ def descend(
     n_iter: int,
     tol: float,
     rng: np.random.Generator,
-    on_iteration: Callable[[Descent], None] = lambda descent: None,
+    on_iteration: Callable[[Descent, Pmfs], None] = lambda descent, pmfs: None,
 ) -> Descent:
     """Run up to ``n_iter`` iterations, or until one lowers the cost by less than ``tol`` of it.
 
     The PMFs stay on the machine that the half-steps run on, the stage, until the end. What changes
     changes as a whole after each half-step, so an interrupt (Ctrl-C) leaves it as it was after the
-    last one that ended; the descent is then marked and returned.
+    last one that ended; the descent is then marked and returned. ``on_iteration`` is told after
+    each iteration, and may ask for the PMFs.
     """
     stage = stage_for(steps, observed, descent.pmf)
     lambda_, mu = steps.update_pmfs.penalty, steps.update_indicators.penalty
@@ -97,9 +121,9 @@ def descend(
                 + lambda_ * stage.spread(centre)
                 + mu * float(numbers(descent.codes, centre.size).sum())
             )
-            on_iteration(descent)
-            if before - descent.cost <= tol * descent.cost:
-                descent.converged = True
+            descent.converged = before - descent.cost <= tol * descent.cost
+            on_iteration(descent, stage.pmfs)
+            if descent.converged:
                 break
     except KeyboardInterrupt:
         descent.interrupted = True
@@ -108,26 +132,49 @@ def descend(
 
 
 def best_descent(
-    starts: Iterable[Descent],
+    starts: Sequence[Callable[[], Descent]],
     observed: Observed,
     steps: HalfSteps,
     *,
     n_iter: int,
+    rng: np.random.Generator,
     update: Callable[[int, str], None] = lambda done, note: None,
+    checkpoint: Checkpoint = NOWHERE,
     **options: Any,
 ) -> Descent:
     """Descend from each start, with the options of ``descend``, and keep where the cost is least.
 
     ``update`` is told how many iterations are done, as a progress bar is. An interrupt ends it: the
-    best so far is marked and returned, if there is any.
+    best so far is marked and returned, if there is any. It goes on from where the checkpoint is.
     """
     best: Descent | None = None
-    for k, start in enumerate(starts):
+    begun, first = checkpoint.read("descent"), 0
+    if begun is not None:
+        like, first = starts[0](), begun["start"]
+        now = Descent.revived(begun, like, checkpoint)
+        known = checkpoint.read("best descent")
+        best = None if known is None else Descent.revived(known, like, checkpoint)
+        rng.bit_generator.state = begun["generator"]
+    for k in range(first, len(starts)):
+        if begun is None or k > first:
+            now = starts[k]()
 
-        def tell(now: Descent, done: int = k * n_iter) -> None:
-            update(done + len(now.history), f"cost {now.cost:,.2f}")
+        def tell(now: Descent, pmfs: Pmfs, k: int = k, best: Descent | None = best) -> None:
+            update(k * n_iter + len(now.history), f"cost {now.cost:,.2f}")
 
-        descent = descend(start, observed, steps, n_iter=n_iter, on_iteration=tell, **options)
+            def records() -> dict[str, Record]:
+                place = {"start": k, "generator": rng.bit_generator.state}
+                found = {"descent": {**now.state(*pmfs()), **place}}
+                return found if best is None else found | {"best descent": _whole(best)}
+
+            checkpoint.keep("descent", records, at_once=now.converged)
+
+        left = 0 if now.converged else n_iter - len(now.history)
+        descent = (
+            descend(now, observed, steps, n_iter=left, rng=rng, on_iteration=tell, **options)
+            if left
+            else now
+        )
         if best is None or descent.cost < best.cost:
             best = descent
         if descent.interrupted:
@@ -136,3 +183,7 @@ def best_descent(
     if best is None or not best.history:
         raise KeyboardInterrupt  # there is nothing so far
     return best
+
+
+def _whole(descent: Descent) -> Record:
+    return descent.state(descent.pmf, descent.gap)

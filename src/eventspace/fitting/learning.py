@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
+from eventspace._base.checkpoint import NOWHERE, Checkpoint
 from eventspace._base.progress import bar
 from eventspace._base.randomness import seed_of
 from eventspace.data.observations import Observations
@@ -27,6 +29,7 @@ def learn(
     machine: Engine,
     given: Given = NOTHING_GIVEN,
     start: Descent | None = None,
+    checkpoint: Checkpoint = NOWHERE,
 ) -> Descent:
     """The best of the descents on an engine, from what is given, from a start, or random ones.
 
@@ -35,9 +38,10 @@ def learn(
     steps = given.steps(checked_steps(settings, machine))
     if given.indicators is not None:
         check_allowed(settings.indicators, given.indicators)
-    rng = np.random.default_rng(seed_of(settings.random_state))
-    starts, n_starts = _starts(observations, settings, given, start, rng)
-    with bar("fit", settings.n_iter * n_starts, settings.verbose) as update:
+    seed = checkpoint.first("seed", lambda: seed_of(settings.random_state))
+    rng = np.random.default_rng(seed)
+    starts = _starts(observations, settings, given, start, rng)
+    with bar("fit", settings.n_iter * len(starts), settings.verbose) as update:
         best = best_descent(
             starts,
             observations,
@@ -47,6 +51,7 @@ def learn(
             tol=settings.tol,
             rng=rng,
             update=update,
+            checkpoint=checkpoint,
         )
     if best.interrupted:
         warnings.warn(INTERRUPTED, stacklevel=3)
@@ -59,12 +64,12 @@ def _starts(
     given: Given,
     start: Descent | None,
     rng: np.random.Generator,
-) -> tuple[Iterable[Descent], int]:
-    """The starts; random PMFs are drawn when they are needed."""
+) -> list[Callable[[], Descent]]:
+    """What makes the starts; random PMFs are drawn when they are needed."""
     if given.side is not None:
-        return [given_start(observations, given, settings.n_events)], 1
+        return [partial(given_start, observations, given, settings.n_events)]
     if start is not None:
-        return [start], 1
+        return [lambda: start]
     few = observations.n_observed < FEW_ENTRIES and settings.n_events <= FEW_EVENTS
     n = (MANY_STARTS if few else 1) if settings.n_init == "auto" else int(settings.n_init)
-    return (random_start(observations, settings.n_events, rng) for _ in range(n)), n
+    return [partial(random_start, observations, settings.n_events, rng)] * n

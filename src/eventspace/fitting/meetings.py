@@ -27,6 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.checkpoint import Checkpoint, plain
 from eventspace._base.codes import WORD, unpack
 from eventspace._base.threads import one_blas_thread
 from eventspace._base.types import Codes, Floats, Positions
@@ -209,10 +210,14 @@ def learn_meetings(
     observations: Observations,
     engine: Engine,
     rng: np.random.Generator,
+    checkpoint: Checkpoint,
     show: bool | None,
     stop: Signal,
 ) -> Meetings:
-    """The mean of descents, several at a time; none where all is stored, or if it is stopped."""
+    """The mean of descents, several at a time; none where all is stored, or if it is stopped.
+
+    Those that the checkpoint has are not run again.
+    """
     n_users, n_items = observations.n_users, observations.n_items
     if observations.n_observed == n_users * n_items:
         return Meetings.none(n_users, n_items)
@@ -221,14 +226,29 @@ def learn_meetings(
     n_events = N_MODELS * N_EVENTS
     weights, mass = np.empty((n_users, n_events), np.float32), np.empty(n_events, np.float32)
     codes = np.empty((n_items, N_MODELS), np.uint64)
-    jobs = [_Meeting(observations, met, by_user, alone, own) for own in rng.spawn(N_MODELS)]
+    rngs, left = rng.spawn(N_MODELS), []
 
-    def take(k: int, found: Any) -> None:
+    def place(k: int) -> dict[str, NDArray[Any]]:
         events = slice(k * N_EVENTS, (k + 1) * N_EVENTS)
-        codes[:, k], mass[events], weights[:, events] = found
-        jobs[k].found = None  # so that it is held once
+        return {"codes": codes[:, k], "mass": mass[events], "weights": weights[:, events]}
 
-    engine.together("who meets what", jobs, N_ITER, show, take, stop)
+    for k in range(N_MODELS):
+        known = checkpoint.read(f"meeting {k}")
+        if known is None:
+            left.append(k)
+            continue
+        for name, part in place(k).items():
+            part[:] = plain(known.get(name), part, checkpoint)
+    jobs = [_Meeting(observations, met, by_user, alone, rngs[k]) for k in left]
+
+    def take(job: int, found: Any) -> None:
+        k, jobs[job].found = left[job], None  # so that it is held once
+        for part, value in zip(place(k).values(), found, strict=True):
+            part[:] = value
+        checkpoint.keep(f"meeting {k}", lambda: {f"meeting {k}": place(k)}, at_once=True)
+
+    if jobs:
+        engine.together("who meets what", jobs, N_ITER, show, take, stop)
     if stop.is_set():
         return Meetings.none(n_users, n_items)
     weights[~some] = weights[some].mean(axis=0)  # who has met nothing is as the population is

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from eventspace._base.checkpoint import Checkpoint, Record, plain
 from eventspace._base.errors import UserError
-from eventspace._base.randomness import streams
+from eventspace._base.randomness import each_generator, streams
 from eventspace._base.types import Floats
 from eventspace.data.observations import Observations
 from eventspace.engines.protocol import Engine
@@ -24,6 +25,7 @@ from eventspace.sampling.priors import Priors
 from eventspace.sampling.priors.noise import SHAPE
 
 MOST_WEIGHT = 1e20  # times any precision it is still a number in 32 bits
+ARRAYS = ("pmf", "precision", "user_seeds", "item_seeds")  # that the next sweep begins with
 START_SHARE = 0.02  # of the mass, which is spread over all events: none is out of the question
 
 
@@ -74,6 +76,28 @@ class Chain:
     def each(self) -> list[tuple[int, ...]]:
         """The place of each chain in the arrays; of one alone, all of them."""
         return list(np.ndindex(*self.pmf.shape[:-2]))
+
+    def state(self) -> Record:
+        """All that it takes to go on after a sweep."""
+        fetch = self.bench.fetch
+        return {
+            **{name: fetch(getattr(self, name)) for name in ARRAYS},
+            "indicators": fetch(self.indicators) > 0.5,
+            "generators": [rng.bit_generator.state for rng in each_generator(self.rng)],
+            **self.priors.state(fetch),
+        }
+
+    def restore(self, state: Record, checkpoint: Checkpoint) -> None:
+        """Go back to where ``state`` was asked for."""
+        hold, fetch = self.bench.hold, self.bench.fetch
+        for name in ARRAYS:
+            like = fetch(getattr(self, name))
+            setattr(self, name, hold(plain(state.get(name), like, checkpoint)))
+        bits = plain(state.get("indicators"), fetch(self.indicators) > 0.5, checkpoint)
+        self.indicators = hold(bits.astype(np.float64))
+        self.priors.restore(state, self.bench, checkpoint)
+        for rng, known in zip(each_generator(self.rng), state["generators"], strict=True):
+            rng.bit_generator.state = known
 
     def sweep(self) -> None:
         """Draw indicators, noise and PMFs, each given the rest; before each, its prior."""

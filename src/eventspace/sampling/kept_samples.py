@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eventspace._base.checkpoint import NOWHERE, Checkpoint, Record, plain
 from eventspace._base.codes import unpack
 from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Floats
 from eventspace.data.observations import Observations
 from eventspace.fitting.compression import Part
-from eventspace.sampling.joint_law import STEPS, TITLE, together
-from eventspace.sampling.sampler import Draws, Sampler
+from eventspace.sampling.joint_law import STEPS, TITLE, Weighed, together
+from eventspace.sampling.sampler import Sampler
+from eventspace.sampling.sweeps import Draws
 
 ARRAYS = 8  # of users x events, that weighing a group of chains needs at a time
 ROOM_BYTES = 1 << 32  # for them, of all groups that are weighed at once
@@ -53,8 +55,18 @@ class Kept(NamedTuple):
         return np.asarray(self.variances.mean(axis=0))
 
 
-def keep(chains: list[Draws], observations: Observations, sampler: Sampler, *, weigh: bool) -> Kept:
-    """The draws of all chains; if chains are weighed, samples of a group share their PMFs."""
+def keep(
+    chains: list[Draws],
+    observations: Observations,
+    sampler: Sampler,
+    *,
+    weigh: bool,
+    checkpoint: Checkpoint = NOWHERE,
+) -> Kept:
+    """The draws of all chains; if chains are weighed, samples of a group share their PMFs.
+
+    Groups that the checkpoint has are not weighed again.
+    """
     bits = [[unpack(drawn[:, None], sampler.n_events) for drawn in c.codes] for c in chains]
     weigh &= len(bits[0]) > 1  # one draw does not say how sure its bits are
     n_together = together(len(chains), sampler.n_events, observations.by_user) if weigh else 1
@@ -77,7 +89,13 @@ def keep(chains: list[Draws], observations: Observations, sampler: Sampler, *, w
     found: list[Any] = [None] * len(groups)
 
     def weighing(k: int) -> Iterator[int]:
+        name = f"weighed {k}"
+        known = checkpoint.read(name)
+        if known is not None:
+            found[k] = _revived(known, observations.n_users, checkpoint)
+            return
         found[k] = yield from alone.weigh(observations, chains[groups[k]], bits[groups[k]])
+        checkpoint.keep(name, lambda: {name: _record(*found[k])}, at_once=True)
 
     tasks = [weighing(k) for k in range(len(groups))]
     run_together(TITLE, tasks, STEPS, at_once, sampler.show)
@@ -90,3 +108,16 @@ def keep(chains: list[Draws], observations: Observations, sampler: Sampler, *, w
         np.mean([users.variance for users in weighed], axis=0),
         np.array(covariances),
     )
+
+
+def _record(users: Weighed, covariance: Floats) -> Record:
+    return {**users._asdict(), "covariance": covariance}
+
+
+def _revived(known: Record, n_users: int, checkpoint: Checkpoint) -> tuple[Weighed, Floats]:
+    """The users of a group, as they were written."""
+    n_events = len(np.atleast_1d(known.get("covariance", 0.0)))
+    like = Weighed(np.empty((n_users, n_events)), np.empty(n_users), np.empty(n_users))
+    users = {n: plain(known.get(n), array, checkpoint) for n, array in like._asdict().items()}
+    square = np.empty((n_events, n_events))
+    return Weighed(**users), plain(known.get("covariance"), square, checkpoint)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from eventspace._base.codes import pack, unpack
+from eventspace._base.checkpoint import NOWHERE, Checkpoint
+from eventspace._base.codes import unpack
 from eventspace._base.randomness import Generators, each_generator
-from eventspace._base.types import Bits, Codes, Floats
+from eventspace._base.types import Bits, Floats
 from eventspace.data.attributes import Attributes
 from eventspace.data.observations import Observations
 from eventspace.engines.protocol import Engine
@@ -25,23 +25,13 @@ from eventspace.sampling.joint_law import Joint, Weighed
 from eventspace.sampling.priors import Beforehand, Laws, Priors
 from eventspace.sampling.priors.pmfs import regressed_centres
 from eventspace.sampling.settings import SamplingSettings
+from eventspace.sampling.sweeps import Draws, Sweeps
 
 START_PENALTIES = (30.0, 10.0, 3.0)  # of the descents before chains, one after the other
 START_ITERATIONS = 1  # at each penalty: chains that start far down stay there
 START_SOLVER = Local(1)
 LEAST_DRAWS = 4  # of a chain that diagnostics can say anything of
 WATCHED = 200  # observed entries whose predictions the diagnostics follow
-
-
-class Draws(NamedTuple):
-    """What is kept of a chain."""
-
-    pmf: list[Floats]
-    codes: list[Codes]
-    precision: list[Floats]
-    laws: list[Laws]
-    cost: list[float]  # after each sweep from the warm-up on: the squared error
-    watched: list[Floats]  # predictions of some entries, after the same sweeps
 
 
 def evened(chains: list[Draws]) -> list[Draws]:
@@ -106,9 +96,11 @@ class Sampler:
         n_warmup: int,
         n_draws: int,
         each: int,
+        checkpoint: Checkpoint = NOWHERE,
     ) -> tuple[list[Draws], bool]:
         """A chain for each generator; of its draws one in ``each`` is kept.
 
+        Chains go on from where the checkpoint is; on a cluster, only those that have ended there.
         Also whether Ctrl-C came: then these are the draws so far, the same number from each chain
         that has so many. If none has any, the interrupt goes on.
         """
@@ -120,15 +112,33 @@ class Sampler:
         n_attributes = max(attributes.shape[1] for attributes in told)
         abreast = self.engine.abreast(observations, self.n_events, n_attributes)
         machine = self.engine if abreast is None else alone.engine
-        groups = [rngs[k : k + (abreast or 1)] for k in range(0, len(rngs), abreast or 1)]
-        jobs = [_Sweeps(alone, observations, own, *numbers) for own in groups]
+        of_job = abreast or 1
+        jobs = [
+            Sweeps(
+                alone,
+                observations,
+                rngs[k : k + of_job],
+                *numbers,
+                f"chain {k}" if abreast is None else f"chains from {k}, {abreast} abreast",
+                checkpoint,
+            )
+            for k in range(0, len(rngs), of_job)
+        ]
+        left = [job for job in jobs if not job.ended]
 
         def found() -> list[Draws]:
             return [draws for job in jobs for draws in job.found]
 
+        def take(k: int, draws: Any) -> None:
+            left[k].done = n_warmup + n_draws  # also if that was elsewhere
+            left[k].keep(at_once=True)
+
         try:
-            machine.together("sweeps", jobs, n_warmup + n_draws, self.show)
+            if left:
+                machine.together("sweeps", left, n_warmup + n_draws, self.show, take)
         except KeyboardInterrupt:
+            for job in left:
+                job.keep(at_once=True)
             kept = evened(found())
             if not kept:
                 raise
@@ -155,15 +165,25 @@ class Sampler:
         joint = Joint(by_user, chances, self.engine, self.show)
         return (yield from joint.learn(theta, 1.0 / variance, centres))
 
-    def start(self, observations: Observations, rng: Any) -> Chain:
-        """A chain where a descent ends, down ever weaker penalties; or several side by side."""
-        starts = [self._descended(observations, own) for own in each_generator(rng)]
+    def start(self, observations: Observations, rng: Any, *, begun: bool = False) -> Chain:
+        """A chain where a descent ends, down ever weaker penalties; or several side by side.
+
+        One that has ``begun`` before is to be restored, and starts anywhere.
+        """
+        begin = self._anywhere if begun else self._descended
+        starts = [begin(observations, own) for own in each_generator(rng)]
         pmf, bits = (np.stack(parts) for parts in zip(*starts, strict=True))
         if not isinstance(rng, Generators):
             pmf, bits = pmf[0], bits[0]
         bench = self.engine.workbench(observations, self.n_events)
         priors = Priors.of(self.beforehand, observations, self.n_events, bench, pmf.shape[:-2])
         return Chain(observations, self.engine.with_threads(1), bench, priors, pmf, bits, rng)
+
+    def _anywhere(
+        self, observations: Observations, rng: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        n_users, n_items = observations.shape
+        return np.zeros((n_users, self.n_events)), np.zeros((n_items, self.n_events))
 
     def _descended(
         self, observations: Observations, rng: np.random.Generator
@@ -182,43 +202,3 @@ class Sampler:
                 rng=rng,
             )
         return spread(descent.pmf), unpack(descent.codes[:, None], self.n_events).astype(np.float64)
-
-
-@dataclass
-class _Sweeps:
-    """One chain from its start to its end, or some side by side."""
-
-    sampler: Sampler
-    observations: Observations
-    rngs: list[np.random.Generator]
-    n_warmup: int
-    n_draws: int
-    each: int
-    users: NDArray[np.int32]  # of the entries that are watched
-    items: NDArray[np.int32]
-    found: list[Draws] = field(init=False)  # of each chain
-
-    def __post_init__(self) -> None:
-        self.found = [Draws([], [], [], [], [], []) for _ in self.rngs]
-
-    def steps(self) -> Iterator[int]:
-        """Draw, and keep one draw in ``each``, the last among them."""
-        rng = self.rngs[0] if len(self.rngs) == 1 else Generators(self.rngs)
-        chain = self.sampler.start(self.observations, rng)
-        fetch, users, items = chain.bench.fetch, *map(chain.bench.hold, (self.users, self.items))
-        for sweep in range(self.n_warmup + self.n_draws):
-            chain.sweep()
-            drawn = sweep - self.n_warmup
-            if drawn >= 0:
-                theta, psi = chain.pmf, chain.indicators
-                cost = fetch(chain.error.sum(axis=-1))
-                watched = fetch((theta[..., users, :] * psi[..., items, :]).sum(axis=-1))
-                for k, draws in zip(chain.each, self.found, strict=True):
-                    draws.cost.append(float(cost[k]))
-                    draws.watched.append(watched[k])
-                    if (self.n_draws - 1 - drawn) % self.each == 0:
-                        draws.pmf.append(fetch(theta[k].copy()))
-                        draws.codes.append(pack(fetch(psi[k]) > 0.5)[:, 0])
-                        draws.precision.append(fetch(chain.precision[k].copy()))
-                        draws.laws.append(chain.priors.laws(k))
-            yield sweep + 1

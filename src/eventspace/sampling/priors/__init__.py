@@ -13,10 +13,12 @@ Another prior is another file and another line of ``Priors.of``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from eventspace._base.checkpoint import Checkpoint, Record, plain
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
@@ -89,6 +91,34 @@ class Priors(NamedTuple):
             PmfPrior(of_users, inclined_users, concentration, is_given=given is not None),
             NoisePrior(np.full(chains, RATE)),
         )
+
+    def state(self, fetch: Callable[[Any], Any]) -> Record:
+        """What the next sweep begins with."""
+        of_users, of_items = self.pmfs.inclinations, self.bits.inclinations
+        return {
+            "inclined_users": fetch(of_users.of_each),
+            "inclined_items": fetch(of_items.of_each),
+            "user_variance": np.asarray(of_users.variance),
+            "item_variance": np.asarray(of_items.variance),
+            "concentration": np.asarray(self.pmfs.concentration),
+            "rate": np.asarray(self.noise.rate),
+            "weights": self.bits.regressions.weights,
+        }
+
+    def restore(self, state: Record, bench: Workbench, checkpoint: Checkpoint) -> None:
+        """Go back to where ``state`` was asked for."""
+        fresh = self.state(bench.fetch)
+        # regressions have weights for each chain once they have learnt
+        fresh["weights"] = np.broadcast_to(
+            fresh["weights"], (*fresh["rate"].shape, *fresh["weights"].shape)
+        )
+        known = {name: plain(state.get(name), like, checkpoint) for name, like in fresh.items()}
+        of_users, of_items = self.pmfs.inclinations, self.bits.inclinations
+        of_users.of_each = bench.hold(known["inclined_users"])
+        of_items.of_each = bench.hold(known["inclined_items"])
+        of_users.variance, of_items.variance = known["user_variance"], known["item_variance"]
+        self.pmfs.concentration, self.noise.rate = known["concentration"], known["rate"]
+        self.bits.regressions.weights = known["weights"]
 
     def laws(self, chain: tuple[int, ...] = ()) -> Laws:
         """The numbers of the last sweep, of one of several chains."""

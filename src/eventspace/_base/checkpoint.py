@@ -1,0 +1,238 @@
+"""Where a fit keeps how far it is: killed at any moment, the next one goes on from there.
+
+The file is an SQLite database. What is written together is there as a whole or not at all, whenever
+the process is killed, and also if the disk is full. One process at a time has it.
+
+A record is a dict of arrays and of what JSON holds. A record that is written again replaces itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.errors import UserError
+
+Record: TypeAlias = dict[str, Any]
+T = TypeVar("T")
+
+SHARE = 50  # writing takes at most one part in so many of the time
+OFTEN = 1.0  # seconds between two writes of the same record, at least
+OURS = 0x45565350  # what SQLite calls the application: EVSP
+PIECE = 1 << 28  # bytes of an array in one row of the database, which holds less than 1 GB
+DTYPES = ("<f8", "<f4", "<u8", "<i8", "<i4", "|b1")
+FACTS = "fit"  # the record that says what the others belong to
+TABLE = "the table"  # one of the facts, by a text that tells people nothing
+
+_TABLE = (
+    "CREATE TABLE parts (record TEXT, name TEXT, piece INTEGER, dtype TEXT, shape TEXT, "
+    "content BLOB, UNIQUE (record, name, piece))"
+)
+_PUT = "INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?)"
+_GET = "SELECT name, dtype, shape, content FROM parts WHERE record = ? ORDER BY name, piece"
+
+
+class Checkpoint:
+    """A place that keeps nothing: for a fit without a checkpoint."""
+
+    def read(self, name: str) -> Record | None:
+        """What was written under a name."""
+        return None
+
+    def keep(
+        self, name: str, records: Callable[[], Mapping[str, Record]], *, at_once: bool = False
+    ) -> bool:
+        """Write records together, if it is time to do so again for this name, or ``at_once``.
+
+        Gives whether they are written.
+        """
+        return False
+
+    def first(self, name: str, make: Callable[[], T]) -> T:
+        """What a fit made when it first began, such as a seed: a value that JSON holds."""
+        return make()
+
+    def refuse(self, what: str) -> UserError:
+        """The error for a record that cannot be gone on from."""
+        return UserError(what)
+
+
+NOWHERE = Checkpoint()
+
+
+class CheckpointFile(Checkpoint):
+    """A checkpoint in a database."""
+
+    def __init__(self, connection: Any, path: str) -> None:
+        self._connection, self._path, self._lock = connection, path, Lock()
+        self._next: dict[str, float] = {}
+        self._warned = False
+
+    def read(self, name: str) -> Record | None:
+        """What was written under a name."""
+        with self._lock:
+            rows = self._connection.execute(_GET, (name,)).fetchall()
+        parts: dict[str, list[Any]] = {}
+        for part, dtype, shape, content in rows:
+            parts.setdefault(part, [dtype, shape, bytearray()])[2] += content
+        return {part: self._value(*stored) for part, stored in parts.items()} or None
+
+    def keep(
+        self, name: str, records: Callable[[], Mapping[str, Record]], *, at_once: bool = False
+    ) -> bool:
+        """Write records together, if it is time to do so again for this name, or ``at_once``."""
+        began = time.monotonic()
+        if not at_once and began < self._next.setdefault(name, began + OFTEN):
+            return False
+        written = self._write(records())
+        now = time.monotonic()
+        self._next[name] = now + max(OFTEN, (SHARE - 1) * (now - began))
+        return written
+
+    def first(self, name: str, make: Callable[[], T]) -> T:
+        """What a fit made when it first began."""
+        known = self.read(name)
+        if known is not None:
+            found: T = known["value"]
+            return found
+        value = make()
+        self._write({name: {"value": value}})
+        return value
+
+    def refuse(self, what: str) -> UserError:
+        """The error for a record that cannot be gone on from."""
+        remedy = "delete it to begin again."
+        return UserError(f"{what}:", where=repr(self._path), remedy=remedy)
+
+    def _write(self, records: Mapping[str, Record]) -> bool:
+        """All of them or none: a disk that is full, say, ends no fit."""
+        import sqlite3
+
+        rows = [
+            (name, part, *row)
+            for name, record in records.items()
+            for part, value in record.items()
+            for row in _rows(value)
+        ]
+        try:
+            with self._lock, self._connection:
+                for name in records:
+                    self._connection.execute("DELETE FROM parts WHERE record = ?", (name,))
+                self._connection.executemany(_PUT, rows)
+        except sqlite3.OperationalError as error:
+            if not self._warned:
+                self._warned = True
+                warnings.warn(
+                    f"{self._path!r} cannot be written ({error}): the fit goes on, and the "
+                    "checkpoint stays as it was",
+                    stacklevel=2,
+                )
+            return False
+        return True
+
+    def _value(self, dtype: str, shape: str, content: bytearray) -> Any:
+        if dtype == "json":
+            return json.loads(content)
+        sizes = tuple(json.loads(shape))
+        if dtype not in DTYPES or len(content) != np.dtype(dtype).itemsize * int(np.prod(sizes)):
+            raise self.refuse("is damaged")
+        return np.frombuffer(content, dtype).reshape(sizes)
+
+
+def _rows(value: Any) -> Iterator[tuple[int, str, str, Any]]:
+    """The rows of the database that hold a value."""
+    if not isinstance(value, np.ndarray | np.generic):
+        yield 0, "json", "", json.dumps(value).encode()
+        return
+    array = np.asarray(value)
+    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    shape = json.dumps(array.shape)
+    for k in range(max(-(-len(flat) // PIECE), 1)):
+        yield k, array.dtype.str, shape, flat[k * PIECE : (k + 1) * PIECE]
+
+
+@contextmanager
+def checkpoint_at(
+    path: str | os.PathLike[str] | None, facts: Callable[[], dict[str, str]]
+) -> Iterator[Checkpoint]:
+    """The checkpoint in a file, a new one or one of a fit with the same facts; None: nowhere."""
+    if path is None:
+        yield NOWHERE
+        return
+    import sqlite3
+
+    where = os.fspath(path)
+    try:
+        with closing(_opened(where)) as connection:
+            checkpoint = CheckpointFile(connection, where)
+            _check(checkpoint, facts())
+            yield checkpoint
+    except sqlite3.DatabaseError as error:
+        raise UserError(_said(error), where=repr(where)) from error
+
+
+def _opened(path: str) -> Any:
+    """The database, which is ours alone from now on."""
+    import sqlite3
+
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise UserError(f"The folder {str(folder)!r} of the checkpoint does not exist.")
+    connection = sqlite3.connect(path, timeout=0.0, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            (n_tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if application != OURS and n_tables:
+                raise sqlite3.DatabaseError("it is a database of something else")
+            if not n_tables:
+                connection.execute(f"PRAGMA application_id = {OURS}")
+                connection.execute(_TABLE)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _said(error: Exception) -> str:
+    """What SQLite means, in the words of a checkpoint."""
+    text = str(error)
+    if "locked" in text:
+        return "Another process is learning with this checkpoint: wait for it, or name another."
+    if "not a database" in text or "something else" in text:
+        return "This file is no checkpoint, and stays as it is: name another."
+    if "malformed" in text or "no such" in text:
+        return "The checkpoint is damaged: delete it to begin again."
+    return f"The checkpoint cannot be used ({text})."
+
+
+def _check(checkpoint: CheckpointFile, facts: dict[str, str]) -> None:
+    """Refuse to go on from a fit of something else."""
+    known = checkpoint.first(FACTS, lambda: facts)
+    for name in known.keys() | facts.keys():
+        before, now = known.get(name, "nothing"), facts.get(name, "nothing")
+        if before != now:
+            how = "is another one" if name == TABLE else f"was {before}, and is {now}"
+            raise checkpoint.refuse(f"is of another fit, {name} {how}")
+
+
+def plain(array: NDArray[Any] | None, like: Any, checkpoint: Checkpoint) -> NDArray[Any]:
+    """An array of a record, if it is one of the kind, and shape, of what it takes the place of."""
+    wanted = np.asarray(like)
+    if array is None or array.shape != wanted.shape or array.dtype != wanted.dtype:
+        raise checkpoint.refuse("is damaged")
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise checkpoint.refuse("is damaged")
+    return array

@@ -1,0 +1,46 @@
+"""What a checkpoint belongs to: a fit goes on only where it would have gone anyway."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from eventspace._base.checkpoint import TABLE, Checkpoint, checkpoint_at
+from eventspace._base.checks import is_whole
+from eventspace._base.version import __version__
+from eventspace.data.digest import digest_of
+from eventspace.data.observations import Observations
+from eventspace.data.shards import Shards
+
+EITHER_WAY = ("n_jobs", "verbose", "engine", "random_state")  # settings that need not be the same
+
+
+def checkpoint_of(
+    path: str | os.PathLike[str] | None,
+    table: Observations | Shards,
+    settings: Any,
+    engine: str,
+    *more: Any,
+) -> AbstractContextManager[Checkpoint]:
+    """The checkpoint of a fit with these settings to a table, and to arrays that belong to it.
+
+    ``engine`` is told as :func:`engine_told` does: cores and clusters give the same bits, a GPU
+    others.
+    """
+
+    def facts() -> dict[str, str]:
+        given = {k: repr(v) for k, v in vars(settings).items() if k not in EITHER_WAY}
+        if is_whole(settings.random_state):
+            given["random_state"] = repr(int(settings.random_state))
+        return {
+            "the version of eventspace": __version__,
+            "the kind of fit": type(settings).__name__,
+            TABLE: digest_of(table, *(np.asarray(array) for array in more)),
+            "the engine": "cuda" if engine.startswith("cuda") else "cpu",
+            **given,
+        }
+
+    return checkpoint_at(path, facts)
