@@ -1,0 +1,356 @@
+"""A fit that is killed goes on from its checkpoint, and ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior, Observations
+from eventspace._base import checkpoint as checkpoints
+from eventspace._base.checkpoint import Checkpoint, CheckpointFile, checkpoint_at
+
+
+class Killed(BaseException):
+    """In place of a signal that nobody can catch."""
+
+
+@pytest.fixture
+def at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each step is written."""
+    monkeypatch.setattr(checkpoints, "OFTEN", 0.0)
+    monkeypatch.setattr(checkpoints, "SHARE", 1)
+
+
+@pytest.fixture
+def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Ends fits after so many writes, or just before the last of these is done."""
+    keep = CheckpointFile.keep
+    n_left = [0]
+
+    def dying(self: Any, name: str, records: Any, **options: Any) -> bool:
+        n_left[0] -= 1
+        if n_left[0] == 0:
+            raise Killed
+        return keep(self, name, records, **options)
+
+    monkeypatch.setattr(CheckpointFile, "keep", dying)
+    return lambda n: n_left.__setitem__(0, n)
+
+
+def table(n_users: int = 60, n_items: int = 30) -> Any:
+    rng = np.random.default_rng(0)
+    chances = rng.dirichlet(np.ones(4), n_users) @ (rng.random((4, n_items)) < 0.5)
+    chances[rng.random(chances.shape) < 0.2] = np.nan
+    return chances
+
+
+SHORT: dict[str, Any] = {"n_chains": 4, "n_warmup": 3, "n_draws": 8, "random_state": 0}
+FITS: dict[str, tuple[Any, Callable[[], Any], dict[str, Any]]] = {
+    "descent": (KolmogorovDescent(4, n_init=3, random_state=0), table, {}),
+    "descent, given sets": (
+        KolmogorovDescent(4, random_state=0),
+        table,
+        {"indicators": np.random.default_rng(1).random((30, 4)) < 0.5},
+    ),
+    "posterior": (KolmogorovPosterior(4, n_samples=16, **SHORT), table, {}),
+    "posterior, plain": (KolmogorovPosterior(4, n_samples=8, weigh=False, **SHORT), table, {}),
+    "posterior, missing": (
+        KolmogorovPosterior(4, **SHORT),
+        lambda: Observations.of(np.nan_to_num(table()) > 0.5, missing="no"),
+        {},
+    ),
+    "model": (KolmogorovModel(4, **SHORT), table, {}),
+    "model, auto": (KolmogorovModel("auto", meets=False, **SHORT), table, {}),
+    "model, attributes": (
+        KolmogorovModel(4, **SHORT),
+        table,
+        {"user_attributes": np.random.default_rng(2).normal(size=(60, 2))},
+    ),
+    "descent, dask": (KolmogorovDescent(4, n_init=2, random_state=0, engine="dask"), table, {}),
+}
+
+
+def found(model: Any) -> dict[str, Any]:
+    record = model.fitted_.record
+    return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+
+
+def assert_same(one: Any, other: Any) -> None:
+    for name, value in found(one).items():
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(value, found(other)[name], err_msg=name)
+        elif isinstance(value, float):
+            np.testing.assert_equal(value, found(other)[name], err_msg=name)
+
+
+@pytest.mark.usefixtures("at_every_step")
+@pytest.mark.parametrize("kind", FITS)
+def test_a_fit_killed_again_and_again_ends_as_if_nothing_had_happened(
+    kind: str, tmp_path: Path, killed: Callable[[int], None]
+) -> None:
+    if "dask" in kind:
+        pytest.importorskip("distributed")
+    model, made, options = FITS[kind]
+    path, seen = tmp_path / "checkpoint", made()
+    undisturbed = clone(model).fit(seen, **options)
+    n_kills = 0
+    while True:
+        killed(2 + 3 * n_kills)
+        again = clone(model)
+        try:
+            again.fit(seen, **options, checkpoint=path)
+            break
+        except Killed:
+            n_kills += 1
+    assert n_kills >= 1
+    assert_same(again, undisturbed)
+    assert_same(clone(model).fit(seen, **options, checkpoint=path), undisturbed)  # it has ended
+
+
+@pytest.mark.usefixtures("at_every_step")
+def test_what_was_done_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from eventspace.sampling.chain import Chain
+
+    swept, sweep = [0], Chain.sweep
+
+    def counted(self: Chain) -> None:
+        swept[0] += 1
+        if swept[0] == 20:
+            raise Killed
+        sweep(self)
+
+    monkeypatch.setattr(Chain, "sweep", counted)
+    model, path = KolmogorovPosterior(4, meets=False, n_jobs=1, **SHORT), tmp_path / "checkpoint"
+    with pytest.raises(Killed):
+        model.fit(table(), checkpoint=path)
+    model.fit(table(), checkpoint=path)
+    assert swept[0] == 4 * 11 + 1  # the one that was cut off came again
+
+
+@pytest.mark.usefixtures("at_every_step")
+def test_ctrl_c_keeps_all_sweeps_and_gives_the_posterior_so_far(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from eventspace.sampling.sweeps import Sweeps
+
+    model, path = KolmogorovPosterior(4, meets=False, **SHORT), tmp_path / "checkpoint"
+    undisturbed, steps = clone(model).fit(table()), Sweeps.steps
+
+    def interrupted(self: Sweeps) -> Iterator[int]:
+        for done in steps(self):
+            if done == 9 and self.name == "chain 3":
+                raise KeyboardInterrupt
+            yield done
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Sweeps, "steps", interrupted)
+        with pytest.warns(UserWarning, match="interrupted"):
+            first = clone(model).fit(table(), checkpoint=path)
+    assert first.interrupted_
+    again = clone(model).fit(table(), checkpoint=path)
+    assert not again.interrupted_
+    assert_same(again, undisturbed)
+
+
+def test_without_a_seed_the_one_of_the_first_run_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    first = KolmogorovDescent(3).fit(table(), checkpoint=path)
+    assert_same(KolmogorovDescent(3).fit(table(), checkpoint=path), first)
+
+
+@pytest.mark.parametrize(
+    ("model", "rows", "said"),
+    [
+        (KolmogorovDescent(4, random_state=0), 60, "n_events was 3, and is 4"),
+        (KolmogorovDescent(3, random_state=1), 60, "random_state was 0, and is 1"),
+        (KolmogorovDescent(3, random_state=0), 50, "the table is another one"),
+        (KolmogorovModel(3, random_state=0), 60, "is of another fit"),
+    ],
+)
+def test_the_checkpoint_of_another_fit_is_refused(
+    model: Any, rows: int, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "checkpoint"
+    KolmogorovDescent(3, random_state=0).fit(table(), checkpoint=path)
+    with pytest.raises(ValueError, match=said):
+        model.fit(table()[:rows], checkpoint=path)
+
+
+def test_settings_that_change_nothing_may_change(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    one = KolmogorovDescent(3, random_state=0, n_jobs=1).fit(table(), checkpoint=path)
+    two = KolmogorovDescent(3, random_state=0, n_jobs=2, engine="cpu", verbose=False)
+    assert_same(two.fit(table(), checkpoint=path), one)
+
+
+def facts() -> dict[str, str]:
+    return {"what": "a test"}
+
+
+def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
+    text, other = tmp_path / "notes.txt", tmp_path / "other.db"
+    text.write_text("what I must not forget\n" * 100)
+    with sqlite3.connect(other) as database:
+        database.execute("CREATE TABLE mine (x)")
+    database.close()
+    for path in (text, other):
+        before = path.read_bytes()
+        with (
+            pytest.raises(ValueError, match="no checkpoint, and stays as it is"),
+            checkpoint_at(path, facts),
+        ):
+            pass
+        assert path.read_bytes() == before
+
+
+def test_two_fits_do_not_share_a_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    with (
+        checkpoint_at(path, facts),
+        pytest.raises(ValueError, match="Another process is learning"),
+        checkpoint_at(path, facts),
+    ):
+        pass
+    with checkpoint_at(path, facts):
+        pass
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ValueError, match=re.escape(repr(str(tmp_path / "nowhere")))),
+        checkpoint_at(tmp_path / "nowhere" / "checkpoint", facts),
+    ):
+        pass
+
+
+def test_records_come_back_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "PIECE", 1000)
+    generator = np.random.default_rng(0)
+    record = {
+        "numbers": generator.random((300, 7)),
+        "bits": generator.random(11) < 0.5,
+        "codes": generator.integers(0, 2**64, 5, dtype=np.uint64),
+        "number": np.float64(0.1),
+        "nothing": np.empty((0, 3), np.float32),
+        "state": generator.bit_generator.state,
+        "list": [0.1, 1e-300],
+    }
+    with checkpoint_at(tmp_path / "checkpoint", facts) as checkpoint:
+        assert checkpoint.keep("one", lambda: {"one": record, "two": {"x": 1}}, at_once=True)
+    with checkpoint_at(tmp_path / "checkpoint", facts) as checkpoint:
+        again = checkpoint.read("one")
+        assert checkpoint.read("two") == {"x": 1}
+        assert checkpoint.read("three") is None
+    assert again is not None
+    for name, value in record.items():
+        if isinstance(value, np.ndarray | np.generic):
+            np.testing.assert_array_equal(again[name], value)
+            assert (again[name].dtype, again[name].shape) == (value.dtype, value.shape)
+            assert again[name].flags.writeable
+        else:
+            assert again[name] == value
+
+
+def test_writing_takes_a_small_part_of_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, written = [0.0], []
+    monkeypatch.setattr("eventspace._base.checkpoint.time.monotonic", lambda: now[0])
+
+    def slow() -> dict[str, Any]:
+        written.append(now[0])
+        now[0] += 0.1
+        return {"x": {"y": 1}}
+
+    with checkpoint_at(tmp_path / "checkpoint", facts) as checkpoint:
+        while now[0] < 11:
+            checkpoint.keep("x", slow)
+            now[0] += 0.01
+    np.testing.assert_allclose(written, [1.0, 6.0], atol=0.02)  # 49 times 0.1 s in between
+
+
+@pytest.mark.usefixtures("at_every_step")
+def test_a_full_disk_ends_no_fit_and_leaves_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    with checkpoint_at(path, facts) as checkpoint:
+        assert isinstance(checkpoint, CheckpointFile)
+        assert checkpoint.keep("x", lambda: {"x": {"y": np.arange(9)}}, at_once=True)
+        checkpoint._connection.execute("PRAGMA max_page_count = 10")
+        large: dict[str, Any] = {"x": {"y": np.zeros(100_000)}, "z": {"y": 1}}
+        with pytest.warns(UserWarning, match="cannot be written .*full.*: the fit goes on"):
+            assert not checkpoint.keep("x", lambda: large, at_once=True)
+        assert not checkpoint.keep("x", lambda: large, at_once=True)  # said once
+    with checkpoint_at(path, facts) as checkpoint:
+        known = checkpoint.read("x")
+        assert known is not None
+        np.testing.assert_array_equal(known["y"], np.arange(9))
+        assert checkpoint.read("z") is None
+
+
+@pytest.mark.usefixtures("at_every_step")
+@pytest.mark.parametrize("name", ["pmf", "codes", "gap"])
+def test_a_damaged_record_is_refused_with_the_remedy(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    model = KolmogorovDescent(3, random_state=0, n_iter=4, tol=0.0)
+    model.fit(table(), checkpoint=path)
+    with sqlite3.connect(path) as database:
+        database.execute(
+            "UPDATE parts SET shape = '[2]', content = ? WHERE name = ?", (b"\xff" * 16, name)
+        )
+    database.close()
+    with pytest.raises(ValueError, match="is damaged: delete it to begin again"):
+        model.fit(table(), checkpoint=path)
+
+
+def test_where_nothing_is_kept_nothing_is_found() -> None:
+    assert Checkpoint().read("x") is None
+    assert not Checkpoint().keep("x", lambda: pytest.fail("asked"), at_once=True)
+    assert Checkpoint().first("seed", lambda: 7) == 7
+
+
+PROGRAM = """
+import sys
+import numpy as np
+from eventspace import KolmogorovModel
+from eventspace._base import checkpoint
+from tests.test_checkpoint import SHORT, table
+checkpoint.OFTEN = 0.0
+checkpoint.SHARE = 1
+options = {**SHORT, "n_draws": 60}
+model = KolmogorovModel(4, **options).fit(table(), checkpoint=sys.argv[1])
+np.savez(sys.argv[2], pmf=model.pmf_, codes=model.codes_)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL on this system")
+def test_a_process_that_is_killed_loses_little(tmp_path: Path) -> None:
+    path, model = tmp_path / "checkpoint", tmp_path / "model.npz"
+    command = [sys.executable, "-c", PROGRAM, str(path), str(model)]
+    first = subprocess.Popen(command)
+    while first.poll() is None and _n_records(path) < 30:
+        time.sleep(0.01)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    subprocess.run(command, check=True)
+    undisturbed = KolmogorovModel(4, **{**SHORT, "n_draws": 60}).fit(table())
+    again = np.load(model)
+    np.testing.assert_array_equal(again["pmf"], undisturbed.pmf_)
+    np.testing.assert_array_equal(again["codes"], undisturbed.codes_)
+
+
+def _n_records(path: Path) -> int:
+    """How large the file is, in pages: it is another process's until that has gone."""
+    return os.path.getsize(path) // 4096 if path.exists() else 0
