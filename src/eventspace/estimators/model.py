@@ -7,6 +7,7 @@ from typing import Any, Self
 from eventspace.data.attributes import read_attributes
 from eventspace.data.observations import to_tell_apart
 from eventspace.estimators.base import Estimator, answered
+from eventspace.fitted.by_id import as_in
 from eventspace.fitted.compressed import CompressedModel
 from eventspace.fitted.drawing import of_worth, readable
 from eventspace.fitting.settings import engine_told
@@ -109,8 +110,9 @@ class KolmogorovModel(ModelSettings, Estimator):
         y : ignored
         user_attributes, item_attributes : tables, optional
             Numbers known about users, or items: a DataFrame with the ids in its index or in its
-            first column. The rows of an array are in the order of first appearance in
-            ``X``. Items without any rating have the mean indicator all the same.
+            first column. The rows of an array are in the order of the rows, or columns, of a wide
+            ``X``, and in that of the sorted ids for a long one. Items without any rating have the
+            mean indicator all the same.
         """
         check_model_settings(self)
         observations = to_tell_apart(X)
@@ -118,7 +120,11 @@ class KolmogorovModel(ModelSettings, Estimator):
         of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
         settings = self._settings()
         self.engine_ = engine_told(self, of_worth(observations), chains=True)
-        self.fitted_ = CompressedModel(
-            readable(observations, settings, of_users, of_items), settings
+        fit = readable(
+            observations.in_order(),
+            settings,
+            of_users.taken(observations.user_ids.order),
+            of_items.taken(observations.item_ids.order),
         )
+        self.fitted_ = CompressedModel(as_in(observations, fit), settings)
         return self

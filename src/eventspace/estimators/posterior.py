@@ -9,6 +9,7 @@ from eventspace.data.attributes import read_attributes
 from eventspace.data.observations import to_tell_apart
 from eventspace.estimators.average import AverageEstimator
 from eventspace.estimators.base import answered
+from eventspace.fitted.by_id import as_in
 from eventspace.fitted.drawing import drawn, of_worth
 from eventspace.fitted.posterior import FittedPosterior
 from eventspace.fitting.settings import engine_told
@@ -126,8 +127,8 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         """Draw from the posterior given a table: anything that ``Observations.of`` reads.
 
         Tables of attributes add numbers known about users and items: a DataFrame with the ids in
-        its index, or in its first column. The rows of an array are in the order of first appearance
-        in ``X``.
+        its index, or in its first column. The rows of an array are in the order of the rows, or
+        columns, of a wide ``X``, and in that of the sorted ids for a long one.
         """
         check_settings(self)
         observations = to_tell_apart(X)
@@ -136,9 +137,14 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         if (of_users.names.size or of_items.names.size) and not self.informed:
             raise UserError("Attributes are for informed priors: leave them, or informed=True.")
         settings = self._settings()
-        fit = drawn(observations, settings, of_users, of_items)
+        fit = drawn(
+            observations.in_order(),
+            settings,
+            of_users.taken(observations.user_ids.order),
+            of_items.taken(observations.item_ids.order),
+        )
         self.engine_ = engine_told(self, of_worth(observations), chains=True)
-        self.fitted_ = FittedPosterior(fit, settings)
+        self.fitted_ = FittedPosterior(as_in(observations, fit), settings)
         return self
 
     def update(
