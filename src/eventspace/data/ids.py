@@ -21,6 +21,7 @@ from eventspace.data.id_order import AS_IT_IS, Order, inverse, order_of
 Place = Callable[[int], str]  # what a message calls a row
 _SECRET = int.from_bytes(os.urandom(8)) | 1  # odd, so that a product with it can be undone
 
+_NO_TEXT = object()
 _FEW = 64  # ids that are found without the import of pandas
 
 # Rows numbered at a time: the copy of a block stays in the cache.
@@ -218,8 +219,20 @@ def _factorize(column: Any) -> tuple[npt.NDArray[np.int32], Any]:
         if _is_whole(array):
             positions, uniques = pd.factorize(_scrambled(array))
             return positions.astype(np.int32), _unscrambled(uniques).astype(array.dtype)
+    if column.dtype == object and _holds_nul(column):
+        column = np.append(np.asarray(column), _NO_TEXT)  # with which pandas compares objects
+        positions, uniques = pd.factorize(column)
+        return positions[:-1].astype(np.int32), uniques[:-1]
     positions, uniques = pd.factorize(column)
     return positions.astype(np.int32), uniques
+
+
+def _holds_nul(column: Any) -> bool:
+    """Whether it is all text, some with the character NUL: pandas would look no further than it."""
+    try:
+        return "\0" in "".join(column)
+    except TypeError:
+        return False
 
 
 def _is_whole(array: npt.NDArray[Any]) -> bool:

@@ -15,7 +15,6 @@ from eventspace._base.errors import UserError
 from eventspace._base.html import in_html
 from eventspace.data import scale as units
 from eventspace.data.entries import Entries, transpose
-from eventspace.data.id_order import inverse
 from eventspace.data.ids import Ids
 from eventspace.data.invariants import check_entries, check_ids
 from eventspace.data.missing import MissingOption, scale_of_yes, that_speak, weight_of_missing
@@ -307,19 +306,6 @@ class Observations:
             f"{self!r}\n  {share:.1%} of all pairs, a median of {of_user:,.0f} for a user and "
             f"{of_item:,.0f} for an item"
         )
-
-    def in_order(self) -> Observations:
-        """The same with the ids sorted, as those of a long table are."""
-        users, items = self.user_ids.order, self.item_ids.order
-        if isinstance(users, slice) and isinstance(items, slice):
-            return self
-        by_item = Entries(*self.by_item.taken(np.arange(self.n_items)[items])[:4])
-        if not isinstance(users, slice):
-            by_item = by_item._replace(index=inverse(users).astype(np.int32)[by_item.index])
-        by_user = transpose(by_item, self.n_users)
-        both = that_speak(by_user, transpose(by_user, self.n_items), self.missing)
-        ids = Ids(self.user_ids.values[users]), Ids(self.item_ids.values[items])
-        return Observations(*ids, *both, self.scale, self.library, self.missing)
 
     def _aligned(self, scale: ScaleOption, known: Known, missing: float | None) -> Observations:
         missing = self.missing if missing is None else missing

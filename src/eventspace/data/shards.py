@@ -72,10 +72,6 @@ class Shards:
         """How many items there are."""
         return len(self.item_ids)
 
-    def in_order(self) -> Shards:
-        """The same: blocks are made with the ids sorted."""
-        return self
-
     @property
     def by_user(self) -> Entries:
         """All entries, in memory."""

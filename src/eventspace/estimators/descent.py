@@ -12,7 +12,7 @@ from eventspace.data.observations import Observations, to_learn_from
 from eventspace.data.shards import Shards
 from eventspace.estimators.base import Estimator, answered
 from eventspace.fitted import FittedModel
-from eventspace.fitted.by_id import as_in
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.fit import DescentFit
 from eventspace.fitting.constraints import read_given
 from eventspace.fitting.descent import Descent
@@ -134,7 +134,7 @@ class KolmogorovDescent(DescentSettings, Estimator):
         settings = self._settings()
         with learning_from(X, settings) as (table, machine):
             given = read_given(table, pmf, indicators, self.n_events)
-            by_id = table.in_order()
+            by_id = table if isinstance(table, Shards) else in_order(table)
             given = given.taken(table.user_ids.order, table.item_ids.order)
             descent = learn(by_id, settings, machine, given, self._last(by_id))
             fit = DescentFit.of(gathered(by_id), descent, given.side)

@@ -12,7 +12,7 @@ from eventspace._base.types import Floats
 from eventspace.data.factors import squared_error, squared_errors
 from eventspace.data.observations import Observations, to_tell_apart
 from eventspace.estimators.average import AverageEstimator
-from eventspace.fitted.by_id import as_in
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.ensemble import FittedEnsemble
 from eventspace.fitted.fit import EnsembleFit, stacked
 from eventspace.fitting.descent import INTERRUPTED
@@ -96,7 +96,7 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
         """Learn the models from a table: anything that ``Observations.of`` reads."""
         check_settings(self)
         table = to_tell_apart(X)
-        observations = table.in_order()
+        observations = in_order(table)
         random = check_random_state(self.random_state)
         # a yes that is held out would be a no
         fold = None if observations.missing else held_out(observations, HELD_OUT, random)

@@ -7,7 +7,7 @@ from typing import Any, Self
 from eventspace.data.attributes import read_attributes
 from eventspace.data.observations import to_tell_apart
 from eventspace.estimators.base import Estimator, answered
-from eventspace.fitted.by_id import as_in
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.compressed import CompressedModel
 from eventspace.fitted.drawing import of_worth, readable
 from eventspace.fitting.settings import engine_told
@@ -121,7 +121,7 @@ class KolmogorovModel(ModelSettings, Estimator):
         settings = self._settings()
         self.engine_ = engine_told(self, of_worth(observations), chains=True)
         fit = readable(
-            observations.in_order(),
+            in_order(observations),
             settings,
             of_users.taken(observations.user_ids.order),
             of_items.taken(observations.item_ids.order),

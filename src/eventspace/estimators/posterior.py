@@ -9,7 +9,7 @@ from eventspace.data.attributes import read_attributes
 from eventspace.data.observations import to_tell_apart
 from eventspace.estimators.average import AverageEstimator
 from eventspace.estimators.base import answered
-from eventspace.fitted.by_id import as_in
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.drawing import drawn, of_worth
 from eventspace.fitted.posterior import FittedPosterior
 from eventspace.fitting.settings import engine_told
@@ -138,7 +138,7 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
             raise UserError("Attributes are for informed priors: leave them, or informed=True.")
         settings = self._settings()
         fit = drawn(
-            observations.in_order(),
+            in_order(observations),
             settings,
             of_users.taken(observations.user_ids.order),
             of_items.taken(observations.item_ids.order),

@@ -24,7 +24,7 @@ from eventspace.data.frames import DataFrame, data_frame
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import read_pairs
 from eventspace.data.updates import Update
-from eventspace.fitted.by_id import as_in
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.compressed import CompressedModel, compressed
 from eventspace.fitted.fit import AverageFit, DescentFit, heaviest_first, padded
 from eventspace.fitted.model import FittedModel
@@ -252,7 +252,7 @@ class FittedAverage(FittedModel):
         settings = ModelSettings(
             n_events, n_jobs=self.settings.n_jobs, verbose=self.settings.verbose
         )
-        by_id = as_in(fit.observations.in_order(), fit)
+        by_id = as_in(in_order(fit.observations), fit)
         small = compressed(
             by_id.observations,
             by_id.parts(),

@@ -19,7 +19,7 @@ from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.frames import DataFrame, data_frame
 from eventspace.data.observations import Observations
 from eventspace.data.updates import read_update
-from eventspace.fitted.by_id import as_in
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.fit import CompressedFit, as_the_population, padded
 from eventspace.fitted.model import FittedModel
 from eventspace.fitted.summary import Summary, summary_of_compressed
@@ -328,7 +328,7 @@ class CompressedModel(FittedModel):
             read_attributes(None, ids, "attributes")
             for ids in (observations.user_ids, observations.item_ids)
         ]
-        fit = readable(observations.in_order(), settings, *nothing)
+        fit = readable(in_order(observations), settings, *nothing)
         if fit.interrupted:
             raise KeyboardInterrupt
         return CompressedModel(as_in(observations, fit), settings).space.sets

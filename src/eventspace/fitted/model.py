@@ -21,7 +21,7 @@ from eventspace._base.types import Codes, Floats, Positions
 from eventspace.data.frames import DataFrame
 from eventspace.data.observations import Observations
 from eventspace.data.updates import read_update
-from eventspace.fitted.by_id import as_in
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.files import check_parts, save_fit
 from eventspace.fitted.fit import DescentFit, Fit, as_the_population, padded
 from eventspace.fitted.rules import RuleTeller
@@ -271,7 +271,7 @@ class FittedModel(RuleTeller):
             self.settings, random_state=seed, n_init=1, warm_start=False, verbose=False
         )
         with engine_to_learn(settings, observations.n_observed) as machine:
-            by_id = observations.in_order()
+            by_id = in_order(observations)
             descent = learn(by_id, settings, machine)
         if descent.interrupted:
             raise KeyboardInterrupt
