@@ -131,7 +131,7 @@ READ: dict[str, tuple[str, list[Any]]] = {
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
 def test_what_is_recognised(name: str, encoding: str) -> None:
     content, expected = READ[name]
-    assert entries(content.encode(encoding)) == expected
+    assert sorted(entries(content.encode(encoding))) == sorted(expected)
 
 
 STATED: dict[str, tuple[Any, dict[str, Any], list[Any]]] = {

@@ -184,7 +184,7 @@ def test_ids_of_every_number_come_back(kind, tmp_path) -> None:
     model = KolmogorovDescent(2, random_state=0).fit((users, ["x", "y", "x"], [0.1, 0.5, 0.9]))
     model.save(tmp_path / "m.eventspace")
     again = KolmogorovDescent.load(tmp_path / "m.eventspace")
-    assert list(again.user_ids_) == [3, 1, 2]
+    assert list(again.user_ids_) == [1, 2, 3]
     np.testing.assert_array_equal(
         again.predict((users, ["x"] * 3)), model.predict((users, ["x"] * 3))
     )

@@ -83,7 +83,7 @@ def test_nothing_is_certain_after_one_rating(model) -> None:
 def new_items(model: KolmogorovModel) -> tuple[Floats, Floats]:
     """Two new items with one rating each, the best and the worst."""
     p = model.update((["u3", "u5"], ["top", "low"], [1.0, 0.0])).predict()
-    return p[:, -2], p[:, -1]
+    return p[:, -1], p[:, -2]  # low comes before top
 
 
 def test_a_new_user_with_one_rating_is_nearly_the_mean_user(model) -> None:

@@ -63,10 +63,13 @@ def test_a_loaded_model_is_the_one_that_was_saved(model, ratings, tmp_path) -> N
 def test_ids_of_many_kinds_come_back_as_they_were(ids, tmp_path) -> None:
     users = np.fromiter(ids, dtype=object, count=3)
     path = tmp_path / "m.eventspace"
-    KolmogorovDescent(2, random_state=0).fit((users, ["x", "y", "x"], [0.1, 0.5, 0.9])).save(path)
-    loaded = list(KolmogorovDescent.load(path).observations_.user_ids)
-    assert loaded == ids
-    assert [type(id_) for id_ in loaded] == [type(id_) for id_ in ids]
+    model = KolmogorovDescent(2, random_state=0).fit((users, ["x", "y", "x"], [0.1, 0.5, 0.9]))
+    model.save(path)
+    loaded = KolmogorovDescent.load(path).observations_.user_ids
+    assert loaded == model.observations_.user_ids
+    found = [loaded[k] for k in loaded.positions(users)]
+    assert found == ids
+    assert [type(id_) for id_ in found] == [type(id_) for id_ in ids]
 
 
 def test_an_id_that_no_file_can_hold_is_named(tmp_path) -> None:

@@ -12,6 +12,7 @@ from eventspace._base.foreign import is_a
 from eventspace._base.printable import shown
 from eventspace._base.types import Floats, Positions
 from eventspace.data.column import value_array
+from eventspace.data.id_order import Order
 from eventspace.data.ids import Ids
 from eventspace.data.readers.roles import with_role
 from eventspace.data.readers.tables import Table, table_of
@@ -30,6 +31,10 @@ class Attributes(NamedTuple):
         deviations = np.where(np.isnan(self.values), 0.0, self.values - known.sum(axis=0) / n)
         scale = np.sqrt(np.square(deviations).sum(axis=0) / n)
         return np.asarray(deviations / np.where(scale > 0, scale, 1.0))
+
+    def taken(self, rows: Order) -> Attributes:
+        """Those of some ids."""
+        return self._replace(values=self.values[rows])
 
     def extended(self, data: Any, ids: Ids, what: str) -> Attributes:
         """With what a table like the first says of ids of which nothing was known."""

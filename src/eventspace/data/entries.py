@@ -107,7 +107,7 @@ def merge_repeats(entries: Entries, *, mean: bool) -> Entries:
     """Keep one of each repeated pair of sorted entries: their weighted mean, or the last of them.
 
     A mean carries the sum of the weights: the two say the same about the pair to a weighted sum
-    of squares, up to a constant.
+    of squares, up to a constant. It does not depend on the order of the entries, to the last bit.
     """
     ptr, index = entries.ptr.copy(), entries.index.copy()
     value, weight = entries.value.copy(), entries.weight.copy()
@@ -220,19 +220,21 @@ def _merge_repeats(ptr: Any, index: Any, value: Any, weight: Any, mean: bool) ->
         end = ptr[r + 1]
         ptr[r] = kept
         while k < end:
-            total, mass = 0.0, 0.0
-            same = index[k]
+            first, same = k, index[k]
             while k < end and index[k] == same:
-                w = np.float64(weight[k]) if weight.size > 0 else 1.0
-                if not mean:
-                    total, mass = 0.0, 0.0
-                total += w * value[k]
-                mass += w
                 k += 1
             index[kept] = same
-            value[kept] = total / mass
-            if weight.size > 0:
+            if k - first == 1 or not mean:
+                value[kept] = value[k - 1]
+                if weight.size > 0:
+                    weight[kept] = weight[k - 1]
+            elif weight.size > 0:
+                w = weight[first:k].astype(np.float64)
+                mass = np.sort(w).sum()  # sorted, a sum is the same in whatever order they came
+                value[kept] = np.sort(w * value[first:k]).sum() / mass
                 weight[kept] = mass
+            else:
+                value[kept] = np.sort(value[first:k].astype(np.float64)).sum() / (k - first)
             kept += 1
     ptr[ptr.size - 1] = kept
     return kept

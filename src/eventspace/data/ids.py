@@ -16,10 +16,12 @@ from eventspace._base.jit import njit
 from eventspace._base.printable import shown
 from eventspace._base.types import Positions
 from eventspace.data.column import as_column, is_arrow, plain_array
+from eventspace.data.id_order import AS_IT_IS, Order, inverse, order_of
 
 Place = Callable[[int], str]  # what a message calls a row
 _SECRET = int.from_bytes(os.urandom(8)) | 1  # odd, so that a product with it can be undone
 
+_NO_TEXT = object()
 _FEW = 64  # ids that are found without the import of pandas
 
 # Rows numbered at a time: the copy of a block stays in the cache.
@@ -104,6 +106,11 @@ class Ids:
             return any(isinstance(id_, (str, int)) for id_ in self.values)
         return self.values.dtype.kind in "iu"
 
+    @cached_property
+    def order(self) -> Order:
+        """Where the ids are, one after the other in the order that does not depend on a table."""
+        return order_of(self.values)
+
     @property
     def unique(self) -> bool:
         """Whether no id comes twice, as it must be."""
@@ -113,11 +120,12 @@ class Ids:
         return not (ordered[1:] == ordered[:-1]).any()
 
     def joined(self, others: Ids) -> tuple[Ids, Positions]:
-        """These ids, those of ``others`` that are new after them, and where each of others is."""
+        """These ids, then the new ones of ``others``, sorted; and where each of others is."""
         positions = self.positions(others.values)
         new = np.flatnonzero(positions < 0)
         if not new.size:
             return self, positions
+        new = new[order_of(others.values[new])]
         positions[new] = len(self) + np.arange(new.size)
         return Ids(_concatenated(self.values, others.values[new])), positions
 
@@ -128,12 +136,18 @@ def in_row(row: int) -> str:
 
 
 def number(
-    column: Any, what: str, known: Ids | None = None, place: Place = in_row
+    column: Any,
+    what: str,
+    known: Ids | None = None,
+    place: Place = in_row,
+    *,
+    as_they_come: bool = False,
 ) -> tuple[Ids, npt.NDArray[np.int32]]:
-    """The distinct ids of a column in order of appearance, and the position of each row's.
+    """The distinct ids of a column in their order, and the position of each row's.
 
-    Known ids keep their positions, new ones follow. ``what`` names the column in the error that
-    a missing id gets, ``place`` its row.
+    With ``as_they_come`` the order is that of first appearance. Known ids keep their positions, and
+    new ones follow in their order. ``what`` names the column in the error that a missing id gets,
+    ``place`` its row.
     """
     try:
         positions, uniques = _factorize(as_column(column))
@@ -145,9 +159,22 @@ def number(
     ids = Ids(uniques)
     _refuse_broken(ids, what)
     if known is not None:
-        ids, moved = known.joined(ids)
-        positions = moved.astype(np.int32)[positions]
-    return ids, positions
+        ids, places = known.joined(ids)
+        return ids, _renumbered(positions, places)
+    order = AS_IT_IS if as_they_come else ids.order
+    if isinstance(order, slice):
+        return ids, positions
+    return Ids(ids.values[order]), _renumbered(positions, inverse(order))
+
+
+def _renumbered(positions: npt.NDArray[np.int32], places: Any) -> npt.NDArray[np.int32]:
+    """The place of each position, written over it where that can be: there may be many."""
+    found = positions if positions.flags.writeable else positions.copy()
+    places = places.astype(np.int32)
+    for start in range(0, found.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        found[block] = places[found[block]]
+    return found
 
 
 def _refuse_broken(ids: Ids, what: str) -> None:
@@ -192,8 +219,20 @@ def _factorize(column: Any) -> tuple[npt.NDArray[np.int32], Any]:
         if _is_whole(array):
             positions, uniques = pd.factorize(_scrambled(array))
             return positions.astype(np.int32), _unscrambled(uniques).astype(array.dtype)
+    if column.dtype == object and _holds_nul(column):
+        column = np.append(np.asarray(column), _NO_TEXT)  # with which pandas compares objects
+        positions, uniques = pd.factorize(column)
+        return positions[:-1].astype(np.int32), uniques[:-1]
     positions, uniques = pd.factorize(column)
     return positions.astype(np.int32), uniques
+
+
+def _holds_nul(column: Any) -> bool:
+    """Whether it is all text, some with the character NUL: pandas would look no further than it."""
+    try:
+        return "\0" in "".join(column)
+    except TypeError:
+        return False
 
 
 def _is_whole(array: npt.NDArray[Any]) -> bool:

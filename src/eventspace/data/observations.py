@@ -47,13 +47,15 @@ class Observations:
       stored; a number: no, with this weight beside the 1 of a stored entry. Such a table needs no
       values: every row is a yes, also a repeated one.
     - ``users``, ``items``. Ids that keep their positions, such as those of a fitted model; new ids
-      follow them.
+      follow them, sorted.
     - ``sep``, ``decimal``, ``encoding``, ``header``. How a text file is written: what separates
       fields (``"::"``), the decimal mark (``","``), the encoding (``"latin-1"``), and whether its
       first line names the columns (``False``). What is not said is recognised where that is safe.
 
-    Ids are kept as they come, in order of first appearance. An id is kept even if all its entries
-    are dropped because their value is missing or their weight is zero.
+    Ids are kept as they are. Those of a wide table, an array or a matrix are in the order of its
+    rows and columns. Those of a long table are sorted, so that the order of its rows does not
+    matter: numbers by value, then text by code points, then other kinds. An id is kept even if all
+    its entries are dropped because their value is missing or their weight is zero.
     """
 
     user_ids: Ids

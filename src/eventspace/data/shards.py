@@ -13,7 +13,7 @@ import os
 import pickle
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -96,7 +96,7 @@ class Shards:
 
 @dataclass(frozen=True)
 class Survey:
-    """What some neighbouring pieces hold: ids in order of appearance, numbers, and a range."""
+    """What some neighbouring pieces hold: ids, numbers, and a range."""
 
     users: Ids
     items: Ids
@@ -119,6 +119,16 @@ class Survey:
             self.n_missing + other.n_missing,
         )
 
+    def in_order(self) -> Survey:
+        """The same with the ids in their order, which is not that of the pieces."""
+        users, items = self.users.order, self.items.order
+        return replace(
+            self,
+            users=Ids(self.users.values[users]),
+            items=Ids(self.items.values[items]),
+            sizes=self.sizes[users],
+        )
+
 
 def shards_of(files: list[Path], folder: str, workers: Workers, show: bool | None) -> Shards:
     """Read a folder of Parquet files into blocks."""
@@ -126,7 +136,7 @@ def shards_of(files: list[Path], folder: str, workers: Workers, show: bool | Non
     if not pieces:
         raise UserError(NOTHING, where=repr(str(files[0].parent)))
     with bar("read", 3, show) as update:
-        seen: Survey = workers.sum(surveyed, len(pieces), pieces, names)
+        seen: Survey = workers.sum(surveyed, len(pieces), pieces, names).in_order()
         update(1, "")
         scale = _scale(seen)
         blocks = Blocks(folder, cut(seen.sizes, len(seen.items)), len(seen.items))

@@ -131,8 +131,8 @@ class Estimator(Holder):
     def transform(self, X: Any) -> Any:
         """The PMF of each user of a table, taken as new: rows x events.
 
-        The items must be the model's own. The rows are in the order of the table's (of first
-        appearance in a long one). After ``set_output(transform="pandas")`` the users are the index.
+        The items must be the model's own. The rows are in the order of the table's (of the sorted
+        ids for a long one). After ``set_output(transform="pandas")`` the users are the index.
         Nothing is kept: to add users to the model, use :meth:`update`.
         """
         fitted = self._asked()

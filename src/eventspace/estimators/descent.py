@@ -13,6 +13,7 @@ from eventspace.data.observations import Observations, to_learn_from
 from eventspace.data.shards import Shards
 from eventspace.estimators.base import Estimator, answered
 from eventspace.fitted import FittedModel
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.fit import DescentFit
 from eventspace.fitting.constraints import read_given
 from eventspace.fitting.descent import Descent
@@ -136,7 +137,8 @@ class KolmogorovDescent(DescentSettings, Estimator):
         indicators : table of items x events, optional
             Known indicators, zeros and ones, such as a reference: they are kept, and only PMFs are
             learnt. Given tables have their ids in the index or in the first column; the rows of an
-            array are in the order of first appearance in ``X``.
+            array are in the order of the rows, or columns, of a wide ``X``, and in that of the
+            sorted ids for a long one.
         checkpoint : path, optional
             A file in which the fit keeps how far it is. Killed at any moment, it goes on from there
             when it is run again, and ends with the same model. Delete the file afterwards.
@@ -145,13 +147,16 @@ class KolmogorovDescent(DescentSettings, Estimator):
         settings = self._settings()
         with learning_from(X, settings) as (table, machine):
             given = read_given(table, pmf, indicators, self.n_events)
-            last, engine = self._last(table), engine_told(settings, table.n_observed)
+            by_id = table if isinstance(table, Shards) else in_order(table)
+            given = given.taken(table.user_ids.order, table.item_ids.order)
+            last, engine = self._last(by_id), engine_told(settings, table.n_observed)
             parts = [*given, *(() if last is None else (last.pmf, last.codes))]
             known = [part for part in parts if part is not None]
-            with checkpoint_of(checkpoint, table, settings, engine, *known) as kept:
-                descent = learn(table, settings, machine, given, last, kept)
-            observations, self.engine_ = gathered(table), engine
-        self.fitted_ = FittedModel(DescentFit.of(observations, descent, given.side), settings)
+            with checkpoint_of(checkpoint, by_id, settings, engine, *known) as kept:
+                descent = learn(by_id, settings, machine, given, last, kept)
+            fit = DescentFit.of(gathered(by_id), descent, given.side)
+            self.engine_ = engine
+        self.fitted_ = FittedModel(as_in(gathered(table), fit), settings)
         return self
 
     def _last(self, observations: Observations | Shards) -> Descent | None:
@@ -159,19 +164,22 @@ class KolmogorovDescent(DescentSettings, Estimator):
         if not self.warm_start or not hasattr(self, "fitted_"):
             return None
         before = self.fitted_.record
+        ids = before.observations.user_ids, before.observations.item_ids
+        users, items = (own.order for own in ids)
         same = (
             before.n_events == self.n_events
-            and before.observations.user_ids == observations.user_ids
-            and before.observations.item_ids == observations.item_ids
+            and np.array_equal(ids[0].values[users], observations.user_ids.values)
+            and np.array_equal(ids[1].values[items], observations.item_ids.values)
         )
-        return Descent(before.pmf.copy(), before.codes[:, 0]) if same else None
+        return Descent(before.pmf[users].copy(), before.codes[items, 0]) if same else None
 
     @classmethod
     def from_parts(cls, pmf: Any, indicators: Any, X: Any) -> Self:
         """A model with given PMFs and indicators, for the users and items of a table.
 
         ``pmf`` is users x events, ``indicators`` items x events, both in the order of the table's
-        users and items; nothing is learnt. There may be more than 64 events.
+        users and items: of its rows and columns if it is wide, sorted if it is long. Nothing is
+        learnt. There may be more than 64 events.
         """
         observations = to_learn_from(X)
         theta, psi = checked_parts(pmf, indicators, observations)

@@ -12,6 +12,7 @@ from eventspace._base.types import Floats
 from eventspace.data.factors import squared_error, squared_errors
 from eventspace.data.observations import Observations, to_tell_apart
 from eventspace.estimators.average import AverageEstimator
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.ensemble import FittedEnsemble
 from eventspace.fitted.fit import EnsembleFit, stacked
 from eventspace.fitting.descent import INTERRUPTED
@@ -94,7 +95,8 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the models from a table: anything that ``Observations.of`` reads."""
         check_settings(self)
-        observations = to_tell_apart(X)
+        table = to_tell_apart(X)
+        observations = in_order(table)
         random = check_random_state(self.random_state)
         # a yes that is held out would be a no
         fold = None if observations.missing else held_out(observations, HELD_OUT, random)
@@ -131,7 +133,7 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
             held_out_error=best.error,
         )
         self.engine_ = engine_told(self)
-        self.fitted_ = FittedEnsemble(fit, self._settings())
+        self.fitted_ = FittedEnsemble(as_in(table, fit), self._settings())
         return self
 
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 from eventspace.data.attributes import read_attributes
 from eventspace.data.observations import to_tell_apart
 from eventspace.estimators.base import Estimator, answered
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.compressed import CompressedModel
 from eventspace.fitted.drawing import of_worth, readable
 from eventspace.fitting.going_on import checkpoint_of
@@ -117,8 +118,9 @@ class KolmogorovModel(ModelSettings, Estimator):
         y : ignored
         user_attributes, item_attributes : tables, optional
             Numbers known about users, or items: a DataFrame with the ids in its index or in its
-            first column. The rows of an array are in the order of first appearance in
-            ``X``. Items without any rating have the mean indicator all the same.
+            first column. The rows of an array are in the order of the rows, or columns, of a wide
+            ``X``, and in that of the sorted ids for a long one. Items without any rating have the
+            mean indicator all the same.
         checkpoint : path, optional
             A file in which the fit keeps how far it is. Killed at any moment, it goes on from there
             when it is run again, and ends with the same model. Delete the file afterwards.
@@ -129,8 +131,11 @@ class KolmogorovModel(ModelSettings, Estimator):
         of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
         settings = self._settings()
         engine = engine_told(self, of_worth(observations), chains=True)
+        by_id = in_order(observations)
+        of_users = of_users.taken(observations.user_ids.order)
+        of_items = of_items.taken(observations.item_ids.order)
         known = of_users.values, of_items.values
-        with checkpoint_of(checkpoint, observations, settings, engine, *known) as kept:
-            fit = readable(observations, settings, of_users, of_items, kept)
-        self.engine_, self.fitted_ = engine, CompressedModel(fit, settings)
+        with checkpoint_of(checkpoint, by_id, settings, engine, *known) as kept:
+            fit = readable(by_id, settings, of_users, of_items, kept)
+        self.engine_, self.fitted_ = engine, CompressedModel(as_in(observations, fit), settings)
         return self

@@ -10,6 +10,7 @@ from eventspace.data.attributes import read_attributes
 from eventspace.data.observations import to_tell_apart
 from eventspace.estimators.average import AverageEstimator
 from eventspace.estimators.base import answered
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.drawing import drawn, of_worth
 from eventspace.fitted.posterior import FittedPosterior
 from eventspace.fitting.going_on import checkpoint_of
@@ -134,8 +135,8 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         """Draw from the posterior given a table: anything that ``Observations.of`` reads.
 
         Tables of attributes add numbers known about users and items: a DataFrame with the ids in
-        its index, or in its first column. The rows of an array are in the order of first appearance
-        in ``X``.
+        its index, or in its first column. The rows of an array are in the order of the rows, or
+        columns, of a wide ``X``, and in that of the sorted ids for a long one.
 
         ``checkpoint`` is the path of a file in which the fit keeps how far it is. Killed at any
         moment, it goes on from there when it is run again, and ends with the same posterior. Delete
@@ -149,11 +150,14 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
             raise UserError("Attributes are for informed priors: leave them, or informed=True.")
         settings = self._settings()
         engine = engine_told(self, of_worth(observations), chains=True)
+        by_id = in_order(observations)
+        of_users = of_users.taken(observations.user_ids.order)
+        of_items = of_items.taken(observations.item_ids.order)
         known = of_users.values, of_items.values
-        with checkpoint_of(checkpoint, observations, settings, engine, *known) as kept:
-            fit = drawn(observations, settings, of_users, of_items, kept)
+        with checkpoint_of(checkpoint, by_id, settings, engine, *known) as kept:
+            fit = drawn(by_id, settings, of_users, of_items, kept)
         self.engine_ = engine
-        self.fitted_ = FittedPosterior(fit, settings)
+        self.fitted_ = FittedPosterior(as_in(observations, fit), settings)
         return self
 
     def update(

@@ -24,6 +24,7 @@ from eventspace.data.frames import DataFrame, data_frame
 from eventspace.data.observations import Observations
 from eventspace.data.pairs import read_pairs
 from eventspace.data.updates import Update
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.compressed import CompressedModel, compressed
 from eventspace.fitted.fit import AverageFit, DescentFit, heaviest_first, padded
 from eventspace.fitted.model import FittedModel
@@ -251,18 +252,19 @@ class FittedAverage(FittedModel):
         settings = ModelSettings(
             n_events, n_jobs=self.settings.n_jobs, verbose=self.settings.verbose
         )
+        by_id = as_in(in_order(fit.observations), fit)
         small = compressed(
-            fit.observations,
-            fit.parts(),
-            fit.noise,
-            fit.left_open,
+            by_id.observations,
+            by_id.parts(),
+            by_id.noise,
+            by_id.left_open,
             n_events,
             settings,
-            fit.meetings,
+            by_id.meetings,
         )
         if small.interrupted:
             raise KeyboardInterrupt
-        return CompressedModel(small, settings)
+        return CompressedModel(as_in(fit.observations, small), settings)
 
     def report(
         self,

@@ -20,6 +20,7 @@ from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.frames import DataFrame, data_frame
 from eventspace.data.observations import Observations
 from eventspace.data.updates import read_update
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.fit import CompressedFit, as_the_population, padded
 from eventspace.fitted.model import FittedModel
 from eventspace.fitted.summary import Summary, summary_of_compressed
@@ -209,7 +210,7 @@ class CompressedModel(FittedModel):
         """The PMF of each user of a table, taken as new: one convex solve for each row.
 
         The items must be the model's own. Gives rows x events, in the order of the table's rows (of
-        first appearance in a long one). Nothing is kept: to add users to the model, use
+        the sorted ids for a long one). Nothing is kept: to add users to the model, use
         :meth:`update`.
         """
         return self._new_pmfs(self.aligned(X).by_user, self.record.codes[:, 0])
@@ -329,10 +330,10 @@ class CompressedModel(FittedModel):
             read_attributes(None, ids, "attributes")
             for ids in (observations.user_ids, observations.item_ids)
         )
-        fit = readable(observations, settings, of_users, of_items)
+        fit = readable(in_order(observations), settings, of_users, of_items)
         if fit.interrupted:
             raise KeyboardInterrupt
-        return CompressedModel(fit, settings).space.sets
+        return CompressedModel(as_in(observations, fit), settings).space.sets
 
     def summary(self) -> Summary:
         """What was fitted, how well, how much of it is proved, and how far it repeats itself."""

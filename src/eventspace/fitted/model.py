@@ -21,6 +21,7 @@ from eventspace._base.types import Codes, Floats, Positions
 from eventspace.data.frames import DataFrame
 from eventspace.data.observations import Observations
 from eventspace.data.updates import read_update
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.files import check_parts, save_fit
 from eventspace.fitted.fit import DescentFit, Fit, as_the_population, padded
 from eventspace.fitted.rules import RuleTeller
@@ -125,7 +126,7 @@ class FittedModel(RuleTeller):
         """The PMF of each user of a table, taken as new: one convex solve per row.
 
         The items must be the model's own. Gives rows x events, in the order of the table's rows (of
-        first appearance in a long one). Nothing is kept: to add users to the model, use
+        the sorted ids for a long one). Nothing is kept: to add users to the model, use
         :meth:`update`.
         """
         by_user, step = self.aligned(X).by_user, self._steps().update_pmfs
@@ -270,10 +271,12 @@ class FittedModel(RuleTeller):
             self.settings, random_state=seed, n_init=1, warm_start=False, verbose=False
         )
         with engine_to_learn(settings, observations.n_observed) as machine:
-            descent = learn(observations, settings, machine)
+            by_id = in_order(observations)
+            descent = learn(by_id, settings, machine)
         if descent.interrupted:
             raise KeyboardInterrupt
-        return FittedModel(DescentFit.of(observations, descent), settings).space.sets
+        fit = as_in(observations, DescentFit.of(by_id, descent))
+        return FittedModel(fit, settings).space.sets
 
     # how it is shown and kept
 

@@ -19,6 +19,7 @@ from eventspace._base.types import Codes, Floats, Seeds
 from eventspace.data.attributes import read_attributes
 from eventspace.data.entries import Entries
 from eventspace.data.factors import check_pmf
+from eventspace.data.id_order import Order
 from eventspace.data.ids import Ids
 from eventspace.data.observations import Observations
 from eventspace.data.shards import Shards
@@ -82,6 +83,13 @@ class Given(NamedTuple):
     def side(self) -> str | None:
         """Which it is."""
         return next((name for name, part in self._asdict().items() if part is not None), None)
+
+    def taken(self, users: Order, items: Order) -> Given:
+        """The same with the users and items in another order."""
+        return Given(
+            None if self.pmf is None else self.pmf[users],
+            None if self.indicators is None else self.indicators[items],
+        )
 
     def steps(self, steps: HalfSteps) -> HalfSteps:
         """The half-steps that leave it as it is."""

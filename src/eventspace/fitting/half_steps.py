@@ -18,7 +18,7 @@ from eventspace.engines.row_sums import room_for, sum_row
 from eventspace.indicators.exact import Exact, exact
 from eventspace.pmf import Pairwise
 from eventspace.pmf.pairwise import room_for_slope, settle
-from eventspace.pmf.quadratic import cost_of, duality_gap
+from eventspace.pmf.quadratic import duality_gap, squared_error_of
 
 FEW, MANY = 16, 512  # items whose quadratics are held at a time; if PMFs are summed in parts
 
@@ -117,13 +117,12 @@ class SolvePmfs:
         self, Q: Floats, r: Floats, energy: Floats, pmf: Any, error: Any, gap: Any
     ) -> None:
         """Improve the PMFs."""
-        diagonal = np.arange(len(self.centre))
-        Q[:, diagonal, diagonal] += self.penalty
-        r += self.penalty * self.centre
-        cost, gap[:] = self.solver(Q, r, pmf)
-        ridge = pmf @ (-2.0 * self.centre) + np.einsum("ud,ud->u", pmf, pmf)
-        # a sum of squares, which rounding may leave just below zero
-        error[:] = np.maximum(cost + energy - self.penalty * ridge, 0.0)
+        own = np.einsum("udd->ud", Q)  # the diagonals, to be written to
+        diagonal = own.copy()
+        own += self.penalty
+        _, gap[:] = self.solver(Q, r + self.penalty * self.centre, pmf)
+        # not the cost without the penalty: beside a great one an error is lost in rounding
+        squared_errors_of(Q, diagonal, r, energy, pmf, error)
 
     @property
     def row_by_row(self) -> Any:
@@ -154,19 +153,27 @@ def solve_pmfs(
     """(Q1) of some users, from their entries: sums, penalty and solve, one user after the other."""
     slope, room = room_for_slope(n_events), room_for(factors, n_events)
     Q, r = np.empty((slope.size, slope.size)), np.empty(slope.size)
+    diagonal, drawn = np.empty(n_events), np.empty(slope.size)
     for u in range(len(pmf)):
         theta = pmf[u]
         energy = sum_row(ptr[u], ptr[u + 1], index, value, weight, factors, room, Q, r)
         for d in range(n_events):
+            diagonal[d] = Q[d, d]
             Q[d, d] += penalty
-            r[d] += penalty * centre[d]
-        settle(Q, r, theta, slope, tol, max_steps)
-        ridge = 0.0
-        for d in range(n_events):
-            ridge += theta[d] * (theta[d] - 2.0 * centre[d])
+            drawn[d] = r[d] + penalty * centre[d]
+        settle(Q, drawn, theta, slope, tol, max_steps)
         gap[u] = duality_gap(slope[:n_events], theta)
-        cost = cost_of(slope[:n_events], r, theta)
-        error[u] = max(cost + energy - penalty * ridge, 0.0)
+        error[u] = squared_error_of(Q, diagonal, r, energy, theta)
+
+
+@njit(cache=True, nogil=True)
+def squared_errors_of(
+    Q: Floats, diagonal: Floats, r: Floats, energy: Floats, pmf: Floats, error: Floats
+) -> None:
+    """The squared error of each user; a single Q stands for all."""
+    for u in range(len(pmf)):
+        k = min(u, Q.shape[0] - 1)
+        error[u] = squared_error_of(Q[k], diagonal[k], r[u], energy[u], pmf[u])
 
 
 @dataclass(frozen=True)

@@ -28,12 +28,33 @@ def cost_of(slope: Floats, r: Floats, theta: Floats) -> float:
 
 @njit(cache=True, nogil=True)
 def duality_gap(slope: Floats, theta: Floats) -> float:
-    """Return ``grad'theta - min grad``: f(theta) is at most this far above its least value."""
-    lowest, mean = slope[0], 0.0
+    """Return ``(grad - min grad)'theta``: f(theta) is at most this far above its least value.
+
+    No term is below zero. ``grad'theta - min grad`` may be, since a PMF adds up to one only up to
+    rounding.
+    """
+    lowest, gap = slope[0], 0.0
     for a in range(slope.size):
         lowest = min(lowest, slope[a])
-        mean += slope[a] * theta[a]
-    return float(2.0 * (mean - lowest))
+    for a in range(slope.size):
+        gap += (slope[a] - lowest) * theta[a]
+    return 2.0 * gap
+
+
+@njit(cache=True, nogil=True)
+def squared_error_of(Q: Floats, diagonal: Floats, r: Floats, energy: float, theta: Floats) -> float:
+    """Return ``theta'Q theta - 2 r'theta + energy``, with this diagonal in place of Q's own.
+
+    It is a sum of squares, which rounding may leave just below zero: it is zero then.
+    """
+    error = energy
+    for a in range(theta.size):
+        if theta[a] > 0.0:
+            row, half = Q[a], 0.5 * diagonal[a] * theta[a] - r[a]
+            for b in range(a):
+                half += row[b] * theta[b]
+            error += 2.0 * theta[a] * half
+    return max(error, 0.0)
 
 
 @njit(cache=True, nogil=True)

@@ -33,11 +33,11 @@ class Known(NamedTuple):
         return cls(_distinct("users", users), _distinct("items", items))
 
     def numbered(
-        self, users: Any, items: Any, place: Place = in_row
+        self, users: Any, items: Any, place: Place = in_row, *, as_they_come: bool = False
     ) -> tuple[Ids, Ids, Int32Array, Int32Array]:
         """The ids in two columns, the known ones first, and the positions of each row's."""
-        user_ids, user_at = number(users, "user", self.users, place)
-        item_ids, item_at = number(items, "item", self.items, place)
+        user_ids, user_at = number(users, "user", self.users, place, as_they_come=as_they_come)
+        item_ids, item_at = number(items, "item", self.items, place, as_they_come=as_they_come)
         return user_ids, item_ids, user_at, item_at
 
 
@@ -187,7 +187,9 @@ def _from_matrix(
     known: Known,
     place: Place = in_row,
 ) -> RawEntries:
-    user_ids, item_ids, row_user, col_item = known.numbered(row_labels, col_labels, place)
+    user_ids, item_ids, row_user, col_item = known.numbered(
+        row_labels, col_labels, place, as_they_come=True
+    )
     observed = ~missing(matrix)
     rows = np.repeat(np.arange(len(row_user), dtype=np.int32), observed.sum(axis=1))
     return RawEntries(

@@ -119,15 +119,16 @@ def make_settle(n_events: int) -> Any:
         r: Any,
         theta: Any,
         me: int,
+        centre: Any,
         penalty: float,
         tol: float,
         max_steps: int,
-    ) -> tuple[float, float]:
-        """Minimise ``theta'H theta - 2 r'theta``, H = Q + penalty I; give the cost and the gap."""
+    ) -> float:
+        """Minimise ``theta'Q theta - 2 r'theta + penalty |theta - centre|^2``; give the gap."""
         slope = cuda.local.array(n_events, float64)
         held, largest = uint32(0), -FAR
         for a in range(n_events):
-            slope[a] = -r[a]
+            slope[a] = -(r[a] + penalty * centre[a])
             largest = max(largest, float64(Q[pair(a, a), me]) + penalty)
             if theta[a, me] > 0.0:
                 held |= uint32(1) << uint32(a)
@@ -168,12 +169,24 @@ def make_settle(n_events: int) -> Any:
                 if a == worst:
                     change -= penalty
                 slope[a] += step * change
-        cost, mean, least = 0.0, 0.0, slope[0]
+        gap, least = 0.0, slope[0]
         for a in range(n_events):
             least = min(least, slope[a])
-            mean += slope[a] * theta[a, me]
-            cost += theta[a, me] * (slope[a] - r[a])
-        return cost, 2.0 * (mean - least)
+        for a in range(n_events):
+            gap += (slope[a] - least) * theta[a, me]
+        return 2.0 * gap
+
+    @cuda.jit(device=True)
+    def squared_error(Q: Any, r: Any, energy: float, theta: Any, me: int) -> float:
+        """As ``squared_error_of`` in ``eventspace.pmf.quadratic``."""
+        error = energy
+        for a in range(n_events):
+            if theta[a, me] > 0.0:
+                half = 0.5 * float64(Q[pair(a, a), me]) * theta[a, me] - r[a]
+                for b in range(a):
+                    half += float64(Q[pair(b, a), me]) * theta[b, me]
+                error += 2.0 * theta[a, me] * half
+        return max(error, 0.0)
 
     @cuda.jit(device=True)
     def solve(
@@ -194,14 +207,10 @@ def make_settle(n_events: int) -> Any:
         penalty, tol, max_steps = numbers[0], numbers[1], int32(numbers[2])
         for a in range(n_events):
             theta[a, me] = pmf[user, a]
-            r[a] += penalty * centre[a]
-        cost, gap = settle(Q, r, theta, me, penalty, tol, max_steps)
-        ridge = 0.0
+        ends[user, 1] = settle(Q, r, theta, me, centre, penalty, tol, max_steps)
+        ends[user, 0] = squared_error(Q, r, energy, theta, me)
         for a in range(n_events):
-            ridge += theta[a, me] * (theta[a, me] - 2.0 * centre[a])
             new[user, a] = theta[a, me]
-        ends[user, 0] = max(cost + energy - penalty * ridge, 0.0)
-        ends[user, 1] = gap
         for k in range(n_columns // 2):
             low = uint64(theta[2 * k, me] * ONE + 0.5) if 2 * k < n_events else uint64(0)
             high = uint64(theta[2 * k + 1, me] * ONE + 0.5) if 2 * k + 1 < n_events else uint64(0)
