@@ -83,6 +83,13 @@ def fit(
     item_attributes: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Numbers of items: a column of ids first.")
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep there how far the fit is: killed, the same command goes on.",
+        ),
+    ] = None,
     seed: options.Seed = 0,
     engine: options.Engine = "auto",
     threads: options.Threads = -1,
@@ -129,12 +136,15 @@ def fit(
     if attributes and kind not in ("model", "posterior"):
         option = OPTIONS[next(iter(attributes))]
         raise UserError(f"{option} is not for --kind {kind}, but for model or posterior.")
+    if checkpoint is not None and kind == "ensemble":
+        raise UserError("--checkpoint is not for --kind ensemble, but for the others.")
     columns = inputs.Columns(user, item, value, weight, successes, trials)
     text = inputs.written(sep, decimal, encoding, header)
     seen = inputs.observations(table, text, columns, wide, scale, duplicates, missing)
     ids = {"user_attributes": seen.user_ids, "item_attributes": seen.item_ids}
     tables = {name: inputs.attributes(path, text, ids[name]) for name, path in attributes.items()}
-    model.fit(seen, **tables)
+    kept = {} if checkpoint is None else {"checkpoint": checkpoint}
+    model.fit(seen, **tables, **kept)
     model.save(output)
     if as_json:
         write_json(facts(model.fitted_))
@@ -144,7 +154,11 @@ def fit(
             say(f"learnt on {model.engine_}")
         say(f"written: {output}")
     if getattr(model, "interrupted_", False):
+        if checkpoint is not None:
+            say("the same command goes on from here")
         raise typer.Exit(interrupts.exit_code())
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)  # the model is safe
 
 
 def made(kind: Kind, parameters: dict[str, Any], **others: Any) -> Any:

@@ -1,0 +1,255 @@
+"""Does a fit that is killed go on, and end with the same model? What does a checkpoint cost?
+
+Each kind of fit runs in a process of its own. It is killed (SIGKILL) at a random moment, then run
+again to its end, and all that it has learnt is compared to the bit with a fit that was never
+disturbed. The fits last a few seconds, so checkpoints are written more often than usual here. What
+they cost is measured as they are.
+
+    python -m benchmarks.faults [--kills 200] [--kinds descent model ...]
+
+The full disk is a real file system with little room, which only root can mount.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks import data
+from benchmarks.timing import interleaved, median, publish, save, table
+from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior, Observations
+from eventspace._base import checkpoint
+
+OFTEN = 0.2  # seconds between two writes, for fits as short as these
+SHORT: dict[str, Any] = {"random_state": 0, "n_jobs": 2}
+KINDS: dict[str, Callable[[], Any]] = {
+    "descent": lambda: KolmogorovDescent(16, n_init=4, tol=1e-6, n_iter=40, **SHORT),
+    "posterior": lambda: KolmogorovPosterior(8, n_chains=4, n_warmup=30, n_draws=40, **SHORT),
+    "model": lambda: KolmogorovModel(12, n_chains=4, n_warmup=15, n_draws=15, **SHORT),
+    "dask": lambda: KolmogorovDescent(16, n_init=1, tol=0.0, n_iter=40, engine="dask", **SHORT),
+}
+NAMES = {
+    "descent": "descent",
+    "posterior": "posterior",
+    "model": "the one model: chains and compression",
+    "dask": "descent on a Dask cluster",
+}
+CLUSTER = """
+import sys, time
+from distributed import LocalCluster
+if __name__ == "__main__":
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.read()
+"""
+
+
+class Ended(NamedTuple):
+    """A process that ran a fit: what it learnt, unless it was killed, and what was lost."""
+
+    digest: str | None
+    seconds: float
+    lost: float  # seconds since the checkpoint was last written
+
+
+def digest_of(model: Any) -> str:
+    """All that a fit has learnt, to the bit."""
+    found, record = hashlib.blake2b(digest_size=16), model.fitted_.record
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, np.ndarray) and value.dtype != object:
+            found.update(field.name.encode() + np.ascontiguousarray(value).tobytes())
+        elif isinstance(value, float | int):
+            found.update(f"{field.name} {value!r}".encode())
+    return found.hexdigest()
+
+
+def fitted(kind: str, seen: Observations, path: str | None, address: str) -> str:
+    """Fit, in this process."""
+    model = KINDS[kind]()
+    if kind == "dask":
+        from distributed import Client
+
+        with Client(address):
+            return digest_of(model.fit(seen, checkpoint=path))
+    return digest_of(model.fit(seen, checkpoint=path))
+
+
+def run(work: Callable[[], str], path: str | None = None, within: float | None = None) -> Ended:
+    """Do it in a child of this process, which is killed if it is not done within some seconds."""
+    ours, theirs = os.pipe()
+    began = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        os.close(ours)
+        code = 1
+        try:
+            os.write(theirs, work().encode())
+            code = 0
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    os.close(theirs)
+    heard = bool(select.select([ours], [], [], within)[0])
+    digest = os.read(ours, 64).decode() if heard else None
+    since = time.time() - os.path.getmtime(path) if path and os.path.exists(path) else np.inf
+    with suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.close(ours)
+    spent = time.monotonic() - began
+    if heard and not digest:
+        raise RuntimeError("a fit has failed")
+    return Ended(digest, spent, min(since, spent))
+
+
+def killed(kind: str, seen: Observations, n_kills: int, folder: str, address: str) -> Any:
+    """Kill a kind of fit again and again, each time at a random moment, and let it end."""
+    rng = np.random.default_rng(0)
+    alone = [run(partial(fitted, kind, seen, None, address)) for _ in range(3)]
+    undisturbed, length = alone[0].digest, median(one.seconds for one in alone)
+    same, n_results, losses, size = 0, 0, [], 0
+    while len(losses) < n_kills:
+        path = f"{folder}/{kind}-{n_results}"
+        work = partial(fitted, kind, seen, path, address)
+        first = run(work, path, rng.uniform(0, length))
+        if first.digest is not None:  # it was done sooner than that
+            os.remove(path)
+            continue
+        losses.append(first.lost)
+        same += run(work, path).digest == undisturbed
+        n_results += 1
+        size = max(size, os.path.getsize(path))
+        os.remove(path)
+        if n_results % 20 == 0:
+            print(f"{kind}: {n_results} kills, {same} the same", flush=True)
+    return {
+        "fit": NAMES[kind],
+        "undisturbed, s": length,
+        "kills": len(losses),
+        "identical results": same,
+        "greatest loss, s": max(losses),
+        "median loss, s": median(losses),
+        "checkpoint, MB": size / 1e6,
+    }
+
+
+@contextmanager
+def small_disk(kilobytes: int) -> Any:
+    """A file system with little room."""
+    with tempfile.TemporaryDirectory() as folder:
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", folder]
+        subprocess.run(mount, check=True)
+        try:
+            yield folder
+        finally:
+            subprocess.run(["umount", folder], check=True)
+
+
+def on_a_full_disk(kind: str, seen: Observations, address: str) -> Any:
+    """The checkpoint grows until the disk is full; the fit ends, and a killed one goes on."""
+    undisturbed = run(partial(fitted, kind, seen, None, address))
+    with small_disk(200) as folder:
+        path = f"{folder}/checkpoint"
+
+        def warned() -> str:
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                digest = fitted(kind, seen, path, address)
+            full = any("cannot be written" in str(warning.message) for warning in said)
+            return f"{digest} {full}"
+
+        first = run(warned, path, 0.7 * undisturbed.seconds)
+        again = run(warned, path)
+        used = os.statvfs(folder)
+        free = used.f_bavail * used.f_frsize
+    digest, full = (again.digest or " ").split(" ")
+    return {
+        "fit": NAMES[kind],
+        "killed at, s": first.seconds,
+        "disk was full": full == "True",
+        "left free, kB": free / 1e3,
+        "identical result": digest == undisturbed.digest,
+    }
+
+
+def cost(seen: Observations, folder: str) -> list[dict[str, Any]]:
+    """Seconds of fits with a checkpoint, as usual, and without."""
+    rows = []
+    for name, model in (
+        ("KolmogorovModel()", KolmogorovModel(random_state=0)),
+        ("KolmogorovDescent(16)", KolmogorovDescent(16, n_init=10, random_state=0)),
+    ):
+
+        def kept(model: Any = model) -> None:
+            path = Path(folder) / "cost"
+            path.unlink(missing_ok=True)
+            model.fit(seen, checkpoint=path)
+
+        times = interleaved({"without": partial(model.fit, seen), "with": kept}, 5)
+        without, with_it = (median(times[which]) for which in ("without", "with"))
+        ratios = [b / a - 1 for a, b in zip(times["without"], times["with"], strict=True)]
+        rows.append(
+            {
+                "fit, ML-100K": name,
+                "without, s": without,
+                "with, s": with_it,
+                "longer by, median of five": f"{100 * median(ratios):.1f} %",
+            }
+        )
+    return rows
+
+
+def main() -> None:
+    """Measure and publish."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS))
+    asked = parser.parse_args()
+    train, _ = data.movielens_100k(1)
+    few = np.isin(train.users, np.unique(train.users)[::3])
+    seen = Observations.of((train.users[few], train.items[few], train.values[few]))
+    cluster = subprocess.Popen(
+        [sys.executable, "-c", CLUSTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert cluster.stdout is not None
+    address = cluster.stdout.readline().strip()
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in asked.kinds:  # all is compiled, and read, before any process is forked
+            if kind != "dask":
+                fitted(kind, seen, f"{folder}/warm-{kind}", address)
+        usual, checkpoint.OFTEN = checkpoint.OFTEN, OFTEN
+        kills = [killed(kind, seen, asked.kills, folder, address) for kind in asked.kinds]
+        full = [
+            on_a_full_disk(kind, seen, address)
+            for kind in asked.kinds
+            if kind != "dask" and os.geteuid() == 0
+        ]
+        checkpoint.OFTEN = usual
+        costs = cost(Observations.of(tuple(train)), folder)
+    cluster.kill()
+    figures = {"kills": kills, "full_disk": full, "cost": costs}
+    save("faults", figures)
+    for name, rows in figures.items():
+        if rows:
+            publish(f"faults_{name}", table(rows))
+
+
+if __name__ == "__main__":
+    main()
