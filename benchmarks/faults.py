@@ -124,7 +124,8 @@ def killed(kind: str, seen: Observations, n_kills: int, folder: str, address: st
     rng = np.random.default_rng(0)
     alone = [run(partial(fitted, kind, seen, None, address)) for _ in range(3)]
     undisturbed, length = alone[0].digest, median(one.seconds for one in alone)
-    same, n_results, losses, size = 0, 0, [], 0
+    same, n_results, size = 0, 0, 0
+    losses: list[float] = []
     while len(losses) < n_kills:
         path = f"{folder}/{kind}-{n_results}"
         work = partial(fitted, kind, seen, path, address)

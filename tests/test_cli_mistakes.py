@@ -123,7 +123,7 @@ def test_mistakes_in_a_table(content, options, message, place, tmp_path, capsys)
 
 OTHERS = [
     ("fit none.csv -o new", "There is no file 'none.csv'."),
-    ("fit . -o new", "'.' is a folder, not a file"),
+    ("fit . -o new", "The folder '.' holds no Parquet file"),
     ("fit good.csv -o good.csv", "good.csv is the table itself: name another place with --output"),
     ("fit book.xlsx -o new", "'book.xlsx' is a zip archive, such as a spreadsheet or a model: a"),
     ("fit model -o new", "'model' is a zip archive, such as a spreadsheet or a model: a table is"),

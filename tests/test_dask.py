@@ -119,6 +119,9 @@ def test_a_table_in_which_missing_says_no_is_learnt_here(cluster, scratch, ratin
     table = Observations.of(ratings[["user", "item"]], missing="no")
     fits = [KolmogorovDescent(4, **OPTIONS, engine=e).fit(table) for e in ("cpu", "dask")]
     assert_same(*fits)
+    assert fits[1].engine_.endswith("of this machine, for what is missing says no")
+    shared = KolmogorovDescent(4, indicators="shared", engine="dask", random_state=0)
+    assert shared.fit(ratings).engine_.endswith(", for indicators are shared")
 
 
 def test_the_sum_does_not_depend_on_how_tasks_are_cut():
@@ -194,6 +197,33 @@ def test_a_folder_is_the_table_that_its_files_make(
         assert_same(there, here)
         assert_same_table(there.observations_, here.observations_)
     assert_same_table(Observations.of(folder), here.observations_)
+
+
+def test_folders_in_a_folder_belong_to_it(ratings, tmp_path):
+    (tmp_path / "table").mkdir()
+    for k, (kind, part) in enumerate(ratings.groupby(ratings["item"] % 2)):
+        parquet(tmp_path / "table" / f"kind={kind}", part, n_files=2)
+        (tmp_path / "table" / "_SUCCESS").write_text("")
+        (tmp_path / "table" / f".hidden-{k}.parquet").write_bytes(b"no table")
+    assert_same_table(Observations.of(tmp_path / "table"), Observations.of(ratings))
+
+
+def test_a_folder_without_tables_is_named(tmp_path):
+    with pytest.raises(ValueError, match="holds no Parquet file: name a file"):
+        Observations.of(tmp_path)
+
+
+def test_a_script_without_its_guard_is_told_in_one_line(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np\n"
+        "from eventspace import KolmogorovDescent\n"
+        "X = np.random.default_rng(0).random((30, 20))\n"
+        "KolmogorovDescent(2, engine='dask', n_jobs=1).fit(X)\n"
+    )
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines()[-1].endswith("for worker processes import the script.")
 
 
 def test_what_is_in_a_folder_is_read_as_in_a_file(cluster, scratch, tmp_path_factory):
@@ -440,7 +470,9 @@ def test_when_the_cluster_goes_the_fit_ends_with_one_line(scratch, ratings, monk
 
             with monkeypatch.context() as patch:
                 patch.setattr(crew.Crew, "_begin", ending)
-                with pytest.raises(NoClusterError, match="The Dask cluster has gone: no worker"):
+                with pytest.raises(
+                    NoClusterError, match=r"The Dask cluster has gone(: no worker|\.)"
+                ):
                     KolmogorovDescent(4, **OPTIONS, engine="dask").fit(ratings)
 
 

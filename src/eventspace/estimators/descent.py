@@ -15,7 +15,7 @@ from eventspace.estimators.base import Estimator, answered
 from eventspace.fitted import FittedModel
 from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.fit import DescentFit
-from eventspace.fitting.constraints import read_given
+from eventspace.fitting.constraints import Given, read_given
 from eventspace.fitting.descent import Descent
 from eventspace.fitting.going_on import checkpoint_of
 from eventspace.fitting.learning import learn
@@ -149,7 +149,7 @@ class KolmogorovDescent(DescentSettings, Estimator):
             given = read_given(table, pmf, indicators, self.n_events)
             by_id = table if isinstance(table, Shards) else in_order(table)
             given = given.taken(table.user_ids.order, table.item_ids.order)
-            last, engine = self._last(by_id), engine_told(settings, table.n_observed)
+            last, engine = self._last(by_id), self._told(table, given)
             parts = [*given, *(() if last is None else (last.pmf, last.codes))]
             known = [part for part in parts if part is not None]
             with checkpoint_of(checkpoint, by_id, settings, engine, *known) as kept:
@@ -158,6 +158,16 @@ class KolmogorovDescent(DescentSettings, Estimator):
             self.engine_ = engine
         self.fitted_ = FittedModel(as_in(gathered(table), fit), settings)
         return self
+
+    def _told(self, table: Observations | Shards, given: Given) -> str:
+        """Where it is learnt, and why there."""
+        reasons = {
+            "what is missing says no": bool(table.missing),
+            "indicators are given": given.indicators is not None,
+            "indicators are shared": self.indicators == "shared",
+        }
+        why_here = next((reason for reason, holds in reasons.items() if holds), "")
+        return engine_told(self, table.n_observed, why_here=why_here)
 
     def _last(self, observations: Observations | Shards) -> Descent | None:
         """Where the last fit ended, if the next is to go on from there and can."""

@@ -77,9 +77,15 @@ def engine_to_learn(model: Any, n_observed: int = 0, *, chains: bool = False) ->
         machine.close()
 
 
-def engine_told(model: Any, n_observed: int = 0, *, chains: bool = False) -> str:
-    """Where an estimator learns, and why there."""
-    return str(choose(model.engine, checked_threads(model), n_observed, chains=chains))
+def engine_told(
+    model: Any, n_observed: int = 0, *, chains: bool = False, why_here: str = ""
+) -> str:
+    """Where an estimator learns, and why there: ``why_here`` is why it stays in this process."""
+    n_threads = checked_threads(model)
+    if why_here and model.engine != "cpu":
+        cores = choose("cpu", n_threads)
+        return f"{cores}, for {why_here}"
+    return str(choose(model.engine, n_threads, n_observed, chains=chains))
 
 
 def check_machine(model: Any) -> None:

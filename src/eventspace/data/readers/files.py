@@ -48,10 +48,21 @@ def read_arrow(
 
 
 def parquet_files(source: Any) -> list[Path]:
-    """The Parquet files in a folder, by name; none if it is no such folder."""
+    """The Parquet files in a folder and those below it, by name; none if it is no folder.
+
+    As Spark and Dask write them: names that begin with a dot or an underscore are not of the table.
+    """
     if not isinstance(source, (str, os.PathLike)) or not Path(source).is_dir():
         return []
-    return sorted(path for path in Path(source).iterdir() if path.suffix == ".parquet")
+    folder = Path(source)
+    found = [
+        path
+        for path in folder.rglob("*.parquet")
+        if path.is_file() and not any(p[0] in "._" for p in path.relative_to(folder).parts)
+    ]
+    if not found:
+        raise UserError(f"The folder {str(folder)!r} holds no Parquet file: name a file.")
+    return sorted(found)
 
 
 def _read(source: Path | BinaryIO, name: str, options: TextOptions, asked: Asked) -> Read:

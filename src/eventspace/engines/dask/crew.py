@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from multiprocessing import current_process
 from queue import Empty, Queue
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -28,6 +29,9 @@ TRIES = 10  # times that one task may be lost with its workers
 FAN_IN = 4  # results that one task adds up, a power of two: few transfers, and few levels
 UNEVEN = 4  # tasks for each that can run at once
 SUSPICIONS = 100  # workers that a task may see die, of our own: Dask's three are soon used up
+
+# Ctrl-C in a terminal goes to all its processes: what workers of our own do then is ours to say
+UNDISTURBED = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
 
 Task = Callable[..., Any]
 
@@ -70,10 +74,22 @@ class Crew:
         """Those of the current client; without one, ``n_workers`` processes of this machine."""
         with suppress(ValueError):  # there is none
             return cls(default_client(), folder)
-        with dask.config.set({"distributed.scheduler.allowed-failures": SUSPICIONS}):
-            cluster = LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
-            )
+        if getattr(current_process(), "_inheriting", False):
+            raise SystemExit(1)  # a worker that runs the script again, which the other end tells
+        settings = {
+            "distributed.scheduler.allowed-failures": SUSPICIONS,
+            "distributed.worker.preload": [UNDISTURBED],
+        }
+        try:
+            with dask.config.set(settings):
+                cluster = LocalCluster(
+                    n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
+                )
+        except RuntimeError as error:
+            raise NoClusterError(
+                f"No Dask workers can be started ({error}). In a script, call fit below "
+                'if __name__ == "__main__": for worker processes import the script.'
+            ) from error
         client = Client(cluster, set_as_default=False, direct_to_workers=True)
         return cls(client, folder, cluster)
 
@@ -209,9 +225,9 @@ class Crew:
         if not closed and self._workers():
             return now
         if closed or now - seen > PATIENCE:
+            since = "" if closed else f": no worker has been there for {now - seen:.0f} s"
             raise NoClusterError(
-                f"The Dask cluster has gone: no worker has been there for {now - seen:.0f} s. "
-                "Nothing is lost but this fit: run it again."
+                f"The Dask cluster has gone{since}. Nothing is lost but this fit: run it again."
             )
         return seen
 
