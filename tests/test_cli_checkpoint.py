@@ -1,0 +1,58 @@
+"""A fit that goes on, in the shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eventspace import load
+from eventspace._base import checkpoint as checkpoints
+from eventspace._base.checkpoint import CheckpointFile
+from tests.command import in_process
+from tests.test_checkpoint import Killed
+from tests.test_recommend import ratings
+
+QUICK = ["--events", "3", "--chains", "2", "--seed", "0"]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "ratings.csv"
+    ratings().to_csv(path, index=False)
+    return path
+
+
+def test_a_command_goes_on_and_removes_the_checkpoint(table, tmp_path, capsys, monkeypatch) -> None:
+    models, kept = [tmp_path / "one", tmp_path / "two"], tmp_path / "checkpoint"
+    in_process(["fit", str(table), "-o", str(models[0]), *QUICK], capsys)
+    command = ["fit", str(table), "-o", str(models[1]), *QUICK, "--checkpoint", str(kept)]
+    keep, n = CheckpointFile.keep, [0]
+
+    def dying(self, *arguments, **options):
+        n[0] += 1
+        if n[0] == 30:
+            raise Killed
+        return keep(self, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "OFTEN", 0.0)
+        patch.setattr(CheckpointFile, "keep", dying)
+        with pytest.raises(Killed):
+            in_process(command, capsys)
+    assert kept.exists()
+    assert not models[1].exists()
+    in_process(command, capsys)
+    assert not kept.exists()
+    one, two = (load(path) for path in models)
+    np.testing.assert_array_equal(one.pmf, two.pmf)
+    np.testing.assert_array_equal(one.codes, two.codes)
+
+
+def test_what_cannot_be_a_checkpoint_is_told_in_one_line(table, tmp_path, capsys) -> None:
+    command = ["fit", str(table), "-o", str(tmp_path / "model"), "--checkpoint"]
+    said = in_process([*command, str(table)], capsys, code=2).err
+    assert "no checkpoint, and stays as it is" in said
+    said = in_process([*command, "x", "--kind", "ensemble"], capsys, code=2).err
+    assert "--checkpoint is not for --kind ensemble" in said
