@@ -1,0 +1,60 @@
+"""What comes from elsewhere and what goes out: the lock, the licences, the wheel and the sdist."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LOCK = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))
+EXTRAS = PROJECT["optional-dependencies"]
+
+Need = tuple[str, str, SpecifierSet, str]  # a package, its extras, its versions, an extra of ours
+
+
+def required(lines: list[str], extra: str = "") -> Iterator[Need]:
+    """The requirements of pyproject.toml, those of our own extras in their place."""
+    for line in lines:
+        need = Requirement(line)
+        if need.name == PROJECT["name"]:
+            for inner in need.extras:
+                yield from required(EXTRAS[inner], extra)
+        else:
+            yield need.name, ",".join(sorted(need.extras)), need.specifier, extra
+
+
+def locked() -> Iterator[Need]:
+    """The requirements that the lock was made for."""
+    (own,) = (package for package in LOCK["package"] if package["name"] == PROJECT["name"])
+    for need in own["metadata"]["requires-dist"]:
+        extra = re.search(r"extra == '(.+?)'", need.get("marker", ""))
+        yield (
+            need["name"],
+            ",".join(sorted(need.get("extras", []))),
+            SpecifierSet(need.get("specifier", "")),
+            extra[1] if extra else "",
+        )
+
+
+def test_the_lock_is_made_for_these_requirements() -> None:
+    needs = [*required(PROJECT["dependencies"])]
+    for extra, lines in EXTRAS.items():
+        needs += required(lines, extra)
+    assert sorted(map(str, locked())) == sorted(map(str, needs)), "uv lock brings it up to date"
+    assert LOCK["requires-python"] == PROJECT["requires-python"]
+
+
+def test_the_lock_names_no_index_but_the_public_one() -> None:
+    sources: list[dict[str, Any]] = [package["source"] for package in LOCK["package"]]
+    assert {source["registry"] for source in sources if "registry" in source} == {
+        "https://index.example/simple"
+    }
+    files = {file["url"] for package in LOCK["package"] for file in package.get("wheels", [])}
+    assert {url.split("/")[2] for url in files} == {"files.example"}
