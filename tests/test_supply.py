@@ -11,6 +11,8 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from docs import licences
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))
@@ -58,3 +60,21 @@ def test_the_lock_names_no_index_but_the_public_one() -> None:
     }
     files = {file["url"] for package in LOCK["package"] for file in package.get("wheels", [])}
     assert {url.split("/")[2] for url in files} == {"files.example"}
+
+
+def test_the_page_of_licences_lists_what_the_lock_holds() -> None:
+    page = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| (\S+) \| (\d[\d., a-z+]*) \| .+ \| (.+) \|$", page, re.MULTILINE)
+    whose, versions = licences.needed_by(), licences.versions()
+    assert sorted(listed) == sorted(
+        (name, versions[name], ", ".join(extras)) for name, extras in whose.items()
+    ), "python -m docs.licences writes the page"
+    assert set(whose) == set(versions)
+
+
+def test_what_is_always_needed_may_be_used_by_anybody() -> None:
+    page = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
+    free = re.compile(r"BSD|MIT|Apache|ISC|Zlib|PSF|Python Software Foundation")
+    always = re.findall(r"^\| (\S+) \| .+? \| (.+) \| always \|$", page, re.MULTILINE)
+    assert always
+    assert [name for name, says in always if not free.search(says) or "GPL" in says] == []
