@@ -156,7 +156,7 @@ POSTERIOR = KolmogorovPosterior(6, n_chains=2, n_warmup=4, n_draws=4, random_sta
 
 @pytest.mark.parametrize("estimator", [DESCENT, POSTERIOR], ids=["descent", "posterior"])
 def test_eight_threads_are_told_what_one_is_told(estimator) -> None:
-    """By a model that has just been read: what it keeps once it is asked is kept by them at once."""
+    """By a model that was just read: what it keeps once it is asked, they all ask for at once."""
     rng = np.random.default_rng(0)
     stored = pickle.dumps(clone(estimator).fit(wide(chances(rng, 60, 40, 3))))
     u, i = np.divmod(rng.permutation(60 * 40).reshape(8, -1), 40)

@@ -32,9 +32,7 @@ pytestmark = pytest.mark.whole
 def run(*command: str | Path, folder: Path) -> str:
     """What a command prints that knows nothing of this checkout."""
     own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        command, cwd=folder, env=own, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -79,9 +77,7 @@ def test_the_sdist_holds_what_the_tests_need_and_no_data(built: tuple[Path, Path
     assert not [name for name in names if name.startswith((".venv", "build/", "site/"))]
 
 
-def test_the_wheel_works_in_an_empty_environment(
-    built: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_the_wheel_works_in_an_empty_environment(built: tuple[Path, Path], tmp_path: Path) -> None:
     programs = environment(tmp_path / "empty", built[1])
     place = run(
         programs / "python", "-c", "import eventspace; print(eventspace.__file__)", folder=tmp_path

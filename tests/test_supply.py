@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -10,8 +11,10 @@ from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from docs import licences
+from tests import versions
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -78,3 +81,18 @@ def test_what_is_always_needed_may_be_used_by_anybody() -> None:
     always = re.findall(r"^\| (\S+) \| .+? \| (.+) \| always \|$", page, re.MULTILINE)
     assert always
     assert [name for name, says in always if not free.search(says) or "GPL" in says] == []
+
+
+def test_the_page_of_versions_shows_what_was_found() -> None:
+    page = versions.PAGE.read_text(encoding="utf-8")
+    found = json.loads(versions.FOUND.read_text(encoding="utf-8"))
+    assert versions.shown(page, found) == page
+    assert {name: one["failed"] for name, one in found.items()} == dict.fromkeys(found, 0)
+
+
+def test_the_oldest_versions_that_were_tested_are_those_that_are_allowed() -> None:
+    found = json.loads(versions.FOUND.read_text(encoding="utf-8"))[versions.ENVIRONMENTS[0]]
+    for name, _, allowed, _ in required(PROJECT["dependencies"]):
+        (lowest,) = (bound.version for bound in allowed if bound.operator == ">=")
+        tested = Version(found["versions"][name])
+        assert tested.release[: len(Version(lowest).release)] == Version(lowest).release, name

@@ -17,7 +17,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -30,17 +33,15 @@ PACKAGES = [re.split(r"[<>=]", line)[0] for line in PROJECT["dependencies"]] + [
 FOUND = ROOT / "tests" / "files" / "versions.json"
 PAGE = ROOT / "docs" / "versions.md"
 # Kernels, learning, files and commands: not the pages, the browser, the examples or other tools
-PART = [
-    "tests/kernels",
-    *(
-        f"tests/test_{name}.py"
-        for name in (
-            "cli estimators files_read_back format kolmogorov_descent kolmogorov_model long_or_wide "
-            "observations plots posterior recommend reading rules set_output storage updates"
-        ).split()
-    ),
-]
-ASK = "import json, sys, importlib.metadata as m; print(json.dumps({n: m.version(n) for n in sys.argv[1:]}))"
+PART = ["tests/kernels"] + [f"tests/test_{name}.py" for name in (
+    "cli", "estimators", "files_read_back", "format", "kolmogorov_descent", "kolmogorov_model",
+    "long_or_wide", "observations", "plots", "posterior", "reading", "recommend", "rules",
+    "set_output", "storage", "updates")]  # fmt: skip
+ASK = """
+import json, sys
+from importlib.metadata import version
+print(json.dumps({name: version(name) for name in sys.argv[1:]}))
+"""
 
 
 def run(*command: str | Path, **variables: str) -> str:
@@ -62,7 +63,7 @@ def install(name: str) -> Path:
     add = ["uv", "pip", "install", "--quiet", "--only-binary", ":all:"]
     own = ["--no-binary", PROJECT["name"], "--editable", ".[plot,demo]"]
     run(*add, *oldest, *own, VIRTUAL_ENV=str(folder))
-    run(*add, "pytest", "pytest-xdist", "hypothesis", VIRTUAL_ENV=str(folder))
+    run(*add, "pytest", "pytest-xdist", "hypothesis", "polars", VIRTUAL_ENV=str(folder))
     return folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
 
 
@@ -93,16 +94,21 @@ def measure(name: str) -> dict[str, Any]:
 
 def table(found: dict[str, dict[str, Any]]) -> str:
     """One column per environment, one row per package, what passed below."""
-    columns = [(name, found.get(name)) for name in ENVIRONMENTS]
-    heads = [f"{name.split('-')[1]}, Python {name.split('-')[0]}" for name, _ in columns]
-    lines = [["", *heads], ["---"] * (len(columns) + 1)]
-    for package in ["Python", *PACKAGES]:
-        lines.append([package, *(one["versions"][package] if one else "" for _, one in columns)])
-    lines.append(["tests passed", *(str(one["passed"]) if one else "not run" for _, one in columns)])
-    for kind in ("failed", "skipped"):
-        lines.append([kind, *(str(one[kind]) if one else "" for _, one in columns)])
-    lines.append(["on", *(one["date"] if one else "" for _, one in columns)])
+    rows: dict[str, Callable[[dict[str, Any]], object]] = {
+        **{name: partial(_version, name) for name in ("Python", *PACKAGES)},
+        **{f"tests {kind}": itemgetter(kind) for kind in ("passed", "failed", "skipped")},
+        "on": itemgetter("date"),
+    }
+    heads = ["{1}, Python {0}".format(*name.split("-")) for name in ENVIRONMENTS]
+    lines = [["", *heads], ["---"] * (len(heads) + 1)]
+    for name, told in rows.items():
+        cells = [str(told(found[one])) if one in found else "not run" for one in ENVIRONMENTS]
+        lines.append([name, *cells])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _version(name: str, one: dict[str, Any]) -> str:
+    return str(one["versions"][name])
 
 
 def shown(page: str, found: dict[str, dict[str, Any]]) -> str:
