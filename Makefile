@@ -3,12 +3,18 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-all fuzz lint docs bench reproduce clean
+.PHONY: demo locked test test-all test-versions fuzz lint docs bench reproduce clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --editable ".[dev,demo]"
 	touch $@
+
+# The versions of uv.lock instead of the newest, for every target that follows; needs uv
+locked:
+	uv venv --quiet --seed --allow-existing --python $(PYTHON) $(VENV)
+	uv sync --locked --inexact --extra dev --extra demo
+	touch $(VENV)/installed
 
 demo: $(VENV)/installed
 	$(BIN)/eventspace demo
@@ -29,6 +35,10 @@ $(VENV)/hosts: $(VENV)/installed
 # What takes minutes after that: whole examples, long pages, long fuzzing, other tools
 test-all: test $(VENV)/hosts
 	$(PYTEST) -m whole
+
+# The oldest and the newest versions of what we need, in environments of their own; needs uv
+test-versions:
+	$(PYTHON) -m tests.versions
 
 # Seconds for each target, the most cases, and a new seed for each run
 FUZZ_SECONDS ?= 600

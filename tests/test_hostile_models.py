@@ -292,7 +292,7 @@ def test_ids_that_are_missing_or_doubled_or_none_of_ours(path) -> None:
         (('"a"', '["decimal","sNaN"]', "2"), "missing|told apart"),
         (('"a"', '["bytes","0g"]', "2"), "an id is spelt"),
         (('"a"', "[" * 60_000 + "]" * 60_000, "2"), "more than 65,536 bytes"),
-        (('"a"', "[" * 20_000 + "]" * 20_000, "2"), "nested too deeply"),
+        (('"a"', "[" * 20_000 + "]" * 20_000, "2"), "too deeply|none of ours"),
         (('"a"', '["tuple",' * 900 + '["tuple",[]]' + "]" * 900, "2"), "is damaged"),
         (('"a"', "1", "true"), "comes twice"),
         (('"a"', '"\\ud800"', "2"), "surrogates not allowed"),
@@ -311,7 +311,7 @@ def test_doubled_keys_and_headers_that_are_no_objects(path) -> None:
     for content, reason in [
         (b"[]", "is not an eventspace model"),
         (b"{", "is damaged"),
-        (b"[" * 60_000, "nested too deeply"),
+        (b"[" * 60_000, "too deeply|is damaged"),  # Python 3.14 reads as deep as its stack allows
         (b'{"format": "eventspace model"}', "its version is None"),
         (b"\xff\xfe", "is damaged"),
         (b"1" * 5_000, "is damaged"),

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 _warned = False
+
+# A process that forks while another thread compiles would leave its child a lock that nobody opens.
+# So it waits for the compiler, as the logging module waits for its handlers.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 
 
 def njit(**options: Any) -> Callable[[Kernel], Kernel]:

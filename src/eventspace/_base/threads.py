@@ -25,6 +25,19 @@ class _OneThread:
 
     def __init__(self) -> None:
         self.lock, self.n_users = Lock(), 0
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=self.lock.acquire,
+                after_in_parent=self.lock.release,
+                after_in_child=self._alone,
+            )
+
+    def _alone(self) -> None:
+        """In a forked child nobody is left of those who asked for it."""
+        if self.n_users > 0:
+            self.n_users = 0
+            self.limit.restore_original_limits()
+        self.lock.release()
 
     @contextmanager
     def __call__(self) -> Iterator[None]:

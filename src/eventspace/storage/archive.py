@@ -34,7 +34,7 @@ HEADER = "header.json"
 
 MOST_MEMBERS = 64
 MOST_HEADER = 1 << 16  # bytes
-MOST_DIRECTORY = 1 << 16  # bytes of zip's list of members
+MOST_DIRECTORY = (1 << 16) + 22  # bytes of zip's list of members, or of its end with a comment
 SMALL = 1 << 25  # bytes of arrays: a file with at most this much is compressed
 
 DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<f2", "<i4", "<u4", "<f4", "<i8", "<u8", "<f8")
