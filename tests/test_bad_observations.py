@@ -80,7 +80,7 @@ def test_nan_in_triples_is_dropped_and_counted() -> None:
         expected = {pair: p for pair, p in UNIT.items() if pair != ("ann", "Alien")}
         rescaled = {pair: p * 4 / 3 for pair, p in expected.items()}  # 4 is the greatest now
         assert probabilities(observed) == pytest.approx(rescaled)
-        assert list(observed.item_ids) == ["Heat", "Alien", "Up"]
+        assert list(observed.item_ids) == ["Alien", "Heat", "Up"]
 
 
 @pytest.mark.parametrize(

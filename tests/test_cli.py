@@ -177,8 +177,8 @@ def test_columns_scale_and_duplicates(tmp_path, run) -> None:
     out = frame(run("convert", table, "-", *named, "--scale", "1,5", "--duplicates", "last"))
     assert out.to_dict("list") == {
         "user": ["ann", "ann"],
-        "item": ["Up", "Heat"],
-        "value": [5.0, 2.0],
+        "item": ["Heat", "Up"],
+        "value": [2.0, 5.0],
         "weight": [1.0, 1.0],
     }
     wide = written(tmp_path / "w.csv", "who,Up,Heat\nann,1,0\nbob,,1\n")

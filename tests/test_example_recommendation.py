@@ -19,9 +19,9 @@ def test_the_page_says_what_was_measured() -> None:
 def test_likes_among_the_ten_best_are_counted() -> None:
     """Two users, twelve films; the first film is known to both, and does not count."""
     films = object.__new__(recommendation.Films)
-    films.train = pd.DataFrame({"user": ["a", "b"] + ["c"] * 12, "item": ["f0", "f0"]
-                                + [f"f{k}" for k in range(12)], "value": 3.0})  # fmt: skip
-    films.test = pd.DataFrame({"user": ["a", "a", "b"], "item": ["f1", "f11", "f2"],
+    films.train = pd.DataFrame({"user": ["a", "b"] + ["c"] * 12, "item": ["f00", "f00"]
+                                + [f"f{k:02}" for k in range(12)], "value": 3.0})  # fmt: skip
+    films.test = pd.DataFrame({"user": ["a", "a", "b"], "item": ["f01", "f11", "f02"],
                                "value": [5.0, 4.0, 2.0]})  # fmt: skip
     films.observations = Observations.from_long(films.train, scale=(1, 5))
     p = np.tile(np.arange(12, 0, -1.0), (3, 1))  # f0 best of all, f11 worst

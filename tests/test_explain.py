@@ -277,9 +277,9 @@ def test_leanings_are_named_for_what_they_are() -> None:
 
 
 def test_ids_with_braces_and_escapes_are_named_as_they_are() -> None:
-    users, items = ["{x}", "{0}", "\x1b[31m"], ["${a}", "{}", "{:d}"]
-    pmf = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])
-    sets = np.array([[1, 0], [0, 1], [1, 0]])
+    users, items = ["\x1b[31m", "{0}", "{x}"], ["${a}", "{:d}", "{}"]  # sorted, as parts are
+    pmf = np.array([[0.5, 0.5], [0.2, 0.8], [0.7, 0.3]])
+    sets = np.array([[1, 0], [1, 0], [0, 1]])
     columns = (np.repeat(users, 3), np.tile(items, 3), (pmf @ sets.T).ravel())
     model = KolmogorovDescent.from_parts(pmf, sets, columns)
     assert "of {x}'s mass" in str(model.explain("{x}", "{}"))

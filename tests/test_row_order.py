@@ -26,15 +26,15 @@ from eventspace import (
 from eventspace.data.ids import Ids, number
 from tests.command import in_process
 
-SMALL = {"random_state": 0, "verbose": False}
-CHAINS = {"n_chains": 2, "n_warmup": 4, "n_draws": 4}
-MODELS = {
+SMALL: dict[str, Any] = {"random_state": 0, "verbose": False}
+CHAINS: dict[str, Any] = {"n_chains": 2, "n_warmup": 4, "n_draws": 4}
+MODELS: dict[str, Any] = {
     "descent": KolmogorovDescent(3, n_init=2, **SMALL),
     "model": KolmogorovModel(3, **CHAINS, **SMALL),
     "posterior": KolmogorovPosterior(3, n_samples=4, **CHAINS, **SMALL),
     "ensemble": KolmogorovEnsemble(3, n_models=2, n_iter=2, pmf_penalty=1.0, **SMALL),
 }
-IDS = {
+IDS: dict[str, list[Any]] = {
     "numbers": [30, 4, 100, -7, 8, 10**12, 5, 66, 2, 1],
     "texts": ["b", "Z", "a", "é", "10", "9", "bb", "c", "\U0001f600", "~"],
     "mixed": [

@@ -8,6 +8,8 @@ from typing import Any
 
 from eventspace._base.errors import UserError
 
+MOST = 1e100  # of a penalty and the like; files may ask for no more either
+
 
 def check_choice(name: str, value: Any, allowed: Any) -> None:
     """Refuse a value that is none of the allowed ones."""
@@ -24,9 +26,13 @@ def check_whole(name: str, value: Any, least: int, most: float = math.inf) -> No
 
 
 def check_number(name: str, value: Any) -> None:
-    """Refuse what is no finite number from zero up."""
+    """Refuse what is no finite number from zero up, or so great that sums with it overflow."""
     if not is_real(value) or not 0 <= value < math.inf:
         raise UserError("must be a finite number of at least 0.", parameter=name, value=value)
+    if value > MOST:
+        raise UserError(
+            f"is too great to be summed: at most {MOST:g}.", parameter=name, value=value
+        )
 
 
 def check_share(name: str, value: Any) -> None:

@@ -46,7 +46,8 @@ def squared_errors(
     psi = indicators.astype(np.float64)
     of_all = np.einsum("ud,de,ue->u", pmf, psi.T @ psi, pmf, optimize=True)
     of_stored = np.bincount(u, error - missing * np.square(predicted), len(pmf))
-    return np.asarray(of_stored + missing * of_all)
+    # a sum of squares, which rounding may leave just below zero
+    return np.asarray(np.maximum(of_stored + missing * of_all, 0.0))
 
 
 def squared_error(observations: Observations, pmf: Floats, indicators: NDArray[Any]) -> float:

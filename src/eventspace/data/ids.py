@@ -21,7 +21,7 @@ from eventspace.data.id_order import AS_IT_IS, Order, inverse, order_of
 Place = Callable[[int], str]  # what a message calls a row
 _SECRET = int.from_bytes(os.urandom(8)) | 1  # odd, so that a product with it can be undone
 
-_NO_TEXT = object()
+_NO_TEXT = np.array([object()], dtype=object)
 _FEW = 64  # ids that are found without the import of pandas
 
 # Rows numbered at a time: the copy of a block stays in the cache.
@@ -220,7 +220,8 @@ def _factorize(column: Any) -> tuple[npt.NDArray[np.int32], Any]:
             positions, uniques = pd.factorize(_scrambled(array))
             return positions.astype(np.int32), _unscrambled(uniques).astype(array.dtype)
     if column.dtype == object and _holds_nul(column):
-        column = np.append(np.asarray(column), _NO_TEXT)  # with which pandas compares objects
+        # beside what is no text, pandas compares objects
+        column = np.append(np.asarray(column), _NO_TEXT)
         positions, uniques = pd.factorize(column)
         return positions[:-1].astype(np.int32), uniques[:-1]
     positions, uniques = pd.factorize(column)

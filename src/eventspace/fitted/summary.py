@@ -118,12 +118,18 @@ def summary_of_ensemble(fit: EnsembleFit) -> Summary:
         f"{fit.n_events // fit.n_samples} events, {seen.n_users:,} users, {seen.n_items:,} items\n"
         f"  observed   {seen.n_observed:,}, {_scale(seen)}\n"
         f"  fit        {_rmse(fit)}\n"
-        f"  held out   RMSE {fit.held_out_error:.4f} in the original unit, on a tenth, with "
-        f"{TRIAL_MODELS} models\n"
+        f"  held out   {_held_out(fit)}\n"
         f"  noise      {np.median(fit.noise):.3f}, a user's median standard deviation\n"
         f"  penalties  {fit.pmf_penalty:g} on PMFs, {fit.indicator_penalty:g} on indicators"
         + _end(fit)
     )
+
+
+def _held_out(fit: EnsembleFit) -> str:
+    if math.isnan(fit.held_out_error):
+        return "nothing: no entry can be spared"
+    rmse = f"RMSE {fit.held_out_error:.4f} in the original unit"
+    return f"{rmse}, on a tenth, with {TRIAL_MODELS} models"
 
 
 def _end(fit: CompressedFit | DescentFit | EnsembleFit | PosteriorFit) -> str:

@@ -44,7 +44,9 @@ class Fold:
 
     def error(self, p: NDArray[np.float64]) -> float:
         """The RMSE of predicted probabilities over what is held out, in the unit of the table."""
-        return rmse(self.truth, self.train.from_unit(p), self.weight)
+        lo, hi = self.train.scale
+        truth = self.train.to_unit(self.truth)  # in which squares of great values do not overflow
+        return rmse(truth, p, self.weight) * (hi - lo)
 
 
 def held_out(seen: Observations, part: float, random: np.random.RandomState) -> Fold | None:

@@ -79,7 +79,7 @@ def settle(H: Floats, r: Floats, theta: Floats, slope: Floats, tol: float, max_s
             break
         curvature = H[best, best] + H[worst, worst] - 2.0 * H[best, worst]
         if curvature * theta[worst] > fall:
-            step = fall / curvature
+            step = min(fall / curvature, theta[worst])  # which rounding may put beyond it
             theta[worst] -= step
         else:
             step = theta[worst]

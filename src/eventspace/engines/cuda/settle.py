@@ -155,7 +155,7 @@ def make_settle(n_events: int) -> Any:
             curvature += 2.0 * (penalty - float64(Q[pair(best, worst), me]))
             step = theta[worst, me]
             if curvature * step > fall:
-                step = fall / curvature
+                step = min(fall / curvature, step)
                 theta[worst, me] -= step
             else:
                 theta[worst, me] = 0.0
