@@ -40,14 +40,16 @@ class Forgetting(NamedTuple):
 
 def half_life_of(option: Any) -> float:
     """The half-life as a number: durations in seconds."""
-    if is_real(option):
-        found = float(option)
-    else:
+    try:
+        found = float(option) if is_real(option) or isinstance(option, str) else math.nan
+    except ValueError:
+        found = math.nan
+    if math.isnan(found):
         import pandas as pd
 
         try:
             found = float(pd.Timedelta(option).total_seconds())
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             found = math.nan
     if not 0 < found <= MOST_TIME:
         raise UserError(

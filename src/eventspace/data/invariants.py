@@ -181,7 +181,9 @@ def check_forgetting(forgetting: Any, entries: Entries) -> None:
     if forgetting is None:
         return
     kinds = isinstance(forgetting, Forgetting) and all(type(x) is float for x in forgetting)
-    if not kinds or not (0 < forgetting.half_life <= MOST_TIME and abs(forgetting.now) <= MOST_TIME):
+    if not kinds or not (
+        0 < forgetting.half_life <= MOST_TIME and abs(forgetting.now) <= MOST_TIME
+    ):
         raise InvariantError(f"half-life and time are {forgetting!r:.60}")
     if len(entries.weight) != len(entries.index):
         raise InvariantError("entries fade, but have no weights")

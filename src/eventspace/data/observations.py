@@ -28,10 +28,7 @@ from eventspace.data.readers.tables import Table, table_of
 from eventspace.data.readers.text_options import TextKeywords, TextOptions, for_files
 from eventspace.data.scale import ScaleOption
 
-NO_TIMES = (
-    "To forget with half_life, ratings need times: pass a long DataFrame, or its file, with a "
-    "column of times."
-)
+NO_TIMES = "Ratings that fade need times: pass a long table with a column of times."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -376,7 +373,9 @@ def _clock(
     """The times of the rows of a table and the half-life, where it is to forget."""
     if half_life is None:
         if time is not None:
-            raise UserError("is for half_life=..., by which ratings fade.", parameter="time", value=time)
+            raise UserError(
+                "is for half_life=..., by which ratings fade.", parameter="time", value=time
+            )
         return None, None
     if table is None:
         raise UserError(NO_TIMES)

@@ -75,23 +75,7 @@ def read_update(known: Observations, X: Any, forget: Any) -> Update:
             remedy="pass a table of ratings, or pairs to forget=.",
             shell="name a table of ratings, or pairs with --forget.",
         )
-    if X is not None and is_positional(X):
-        raise UserError(
-            "The rows and columns of an array have no ids, and an update is about whom and what: "
-            "pass (users, items, values), or a table with ids."
-        )
-    ids = known.user_ids, known.item_ids
-    fading = known.forgetting
-    table = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)) if X is None else X
-    new = Observations.of(
-        table,
-        scale=known.scale,
-        duplicates="last",
-        missing=known.missing,
-        half_life=None if X is None or fading is None else fading.half_life,
-        users=ids[0],
-        items=ids[1],
-    )
+    new = read_new(known, X)
     known, new, factor = _at_once(known, new)
     gone = _pairs(known, forget)
     weighted = known.weighted or new.weighted
@@ -111,6 +95,26 @@ def read_update(known: Observations, X: Any, forget: Any) -> Update:
         raise UserError("This would leave no rating at all, and nothing to tell of anybody.")
     users, items = _concerned(changes, known.n_users), _concerned(of_items, known.n_items)
     return Update(known, now, users, items, factor)
+
+
+def read_new(known: Observations, X: Any) -> Observations:
+    """The ratings of a table, on the scale of what is known, whose ids come first."""
+    if X is not None and is_positional(X):
+        raise UserError(
+            "The rows and columns of an array have no ids, and an update is about whom and what: "
+            "pass (users, items, values), or a table with ids."
+        )
+    fading = known.forgetting
+    table = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)) if X is None else X
+    return Observations.of(
+        table,
+        scale=known.scale,
+        duplicates="last",
+        missing=known.missing,
+        half_life=None if X is None or fading is None else fading.half_life,
+        users=known.user_ids,
+        items=known.item_ids,
+    )
 
 
 def _at_once(known: Observations, new: Observations) -> tuple[Observations, Observations, float]:

@@ -148,8 +148,8 @@ def _agreement(
     return np.clip(share, 0.0, 1.0), np.clip(correlation, -1.0, 1.0)  # beyond by rounding
 
 
-def _with_new(half_codes: Codes, codes: Codes, items: Positions) -> Codes:
-    """The sets of both halves, with those of new items, which are the same in both."""
+def _with_moved(half_codes: Codes, codes: Codes, items: Positions) -> Codes:
+    """The sets of both halves, with those of items that moved, which are the same in both."""
     n_more = len(codes) - len(half_codes)
     found = np.vstack([half_codes, np.zeros((n_more, half_codes.shape[1]), dtype=np.uint64)])
     found[items] = codes[items, None]
@@ -239,8 +239,14 @@ class CompressedModel(FittedModel):
         fit, change = self.record, read_update(self.record.observations, X, forget)
         seen, users, items = change.now, change.users, change.items
         engine = checked_engine(self.settings)
-        rated = padded(fit.observations.by_user.rated[: fit.n_learnt_users], seen.n_users)
-        come = users[~rated[users]]  # those whom the fit had nothing of
+        # those of whom the fit had nothing
+        come, new_to_it = (
+            rows[~padded(known.rated[:n], size)[rows]]
+            for rows, known, n, size in (
+                (users, fit.observations.by_user, fit.n_learnt_users, seen.n_users),
+                (items, fit.observations.by_item, fit.n_learnt_items, seen.n_items),
+            )
+        )
         pmf, codes = padded(fit.pmf, seen.n_users), padded(fit.codes[:, 0], seen.n_items)
         codes[change.new_items] = 0  # which tells nothing of users
         new = change.new_users
@@ -250,6 +256,7 @@ class CompressedModel(FittedModel):
         seeds = np.zeros(len(items), dtype=np.uint64)
         step = SolvePulledIndicators(G)
         engine.run(step, seen.by_item.taken(items), pmf, pulls, *found, seeds)
+        moved = np.union1d(new_to_it, items[codes[items] != found[0]])
         codes[items] = found[0]
         G, pulls = self._user_pulls(change, codes)
         pmf[users] = self._solved(seen.by_user.taken(users), codes, G, pulls)
@@ -265,8 +272,8 @@ class CompressedModel(FittedModel):
             error=change.error(fit.error, (fit.pmf, fit.indicators), now),
             proved=proved,
             noise=padded(fit.noise, seen.n_users, noise),
-            half_codes=_with_new(fit.half_codes, codes, items),
-            **fit.met_now(seen, come, items, engine),
+            half_codes=_with_moved(fit.half_codes, codes, moved),
+            **fit.met_now(seen, come, new_to_it, engine),
         )
         if not updated.learnt_from_some:
             raise UserError(
@@ -307,6 +314,11 @@ class CompressedModel(FittedModel):
         rows = fit.pmf[learnt], pulls[: len(learnt)]
         checked_engine(self.settings).run(Pull(G), by_user, bits, *rows)
         return G, pulls
+
+    def doubt(self, users: Positions, items: Positions) -> Floats:
+        """The variance of new ratings around the predictions: noise, and what is not known."""
+        fit = self.record
+        return np.asarray(np.square(fit.noise)[users] + fit.unsure**2 + fit.loss**2)
 
     def diagnostics(self) -> DataFrame:
         """How far another run would find the same events: a DataFrame with one row per event.

@@ -54,5 +54,7 @@ def read_times(table: Table, time: Hashable | None) -> Floats:
     beyond = ~(np.abs(times) <= MOST_TIME)
     if beyond.any():
         row = int(np.argmax(beyond))
-        raise UserError(f"The time of row {row} in column {name} is beyond all times: {times[row]:g}.")
+        raise UserError(
+            f"The time of row {row} in column {name} is beyond all times: {times[row]:g}."
+        )
     return times
