@@ -1,7 +1,7 @@
 """Data that move: what following and forgetting are worth, and what they cost.
 
-``python -m benchmarks.drift [generated] [movielens] [cheap] [picture]`` measures the parts that are
-named, or all; ``python -m benchmarks.drift tables`` only writes tables and pictures.
+``python -m benchmarks.drift [generated] [movielens] [cheap] [sets] [picture] [1m]`` measures the
+parts that are named, or all but the last; ``python -m benchmarks.drift tables`` only writes tables and pictures.
 """
 
 import json
@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from benchmarks import timing
 from eventspace import KolmogorovModel, Observations
 from eventspace.datasets import movielens_1m, movielens_100k, movielens_latest_small
 from eventspace.datasets.generators import drifting
+from eventspace.fitted import compressed
 
 IMAGES = timing.PAGE.parent / "images"
 MOVING = timing.PAGE.parent / "moving-data.md"
@@ -33,7 +35,7 @@ NAMES = {
 N_TIMES, N_EARLY = 16, 6
 DRIFT = {"n_users": 300, "n_items": 200, "n_events": 8, "per_item": 10, "noise": 0.2}
 DRIFT |= {"step": 0.15, "moving": 0.03}
-HALF_LIVES = {"generated": (2, 4, 8, 16), "MovieLens 100K": (30, 90, 365),
+HALF_LIVES = {"generated": (1, 2, 4, 8), "MovieLens 100K": (30, 90, 365),
               "MovieLens latest-small": (365, 1461, 3652)}  # fmt: skip
 BLOCKS = 10
 
@@ -173,6 +175,41 @@ def movielens(name: str) -> dict[str, Any]:
     return result
 
 
+def sets() -> list[dict[str, Any]]:
+    """Should sets of the fit follow? Never, with the log odds of staying that we take, or freely."""
+    rows = []
+    data = movielens_100k()
+    x = np.random.default_rng(0).random(len(data.table))
+    late = data.table[(x >= 0.1) & (x < 0.235)]
+    tests = [("MovieLens 100K, at random", data.table[x >= 0.235], [late, data.table[x < 0.1]], data.scale)]
+    for name in ("MovieLens 100K", "MovieLens latest-small"):
+        table, scale = timed_table(name)
+        half = len(table) // 2
+        parts = np.array_split(np.arange(half, len(table)), BLOCKS)
+        blocks = [table.iloc[part] for part in parts]
+        tests.append((f"{name}, in time", table.iloc[:half], blocks, scale))
+    for name, early, blocks, scale in tests:
+        fitted = learner().fit(seen(early, scale, None)).fitted_
+        row: dict[str, Any] = {"table": name}
+        judged = blocks[1:] if "random" in name else blocks
+        row["fixed"] = root(np.concatenate([rmse_of(fitted, block) for block in judged]))
+        for stay in (math.inf, compressed.STAY, 0.0):
+            with mock.patch.object(compressed, "STAY", min(stay, 1e6)):
+                model, squares = fitted, []
+                for k, block in enumerate(blocks):
+                    if len(judged) == len(blocks) or k:
+                        squares.append(rmse_of(model, block))
+                    model = model.update(block)
+            row[str(stay)] = root(np.concatenate(squares))
+        rows.append(row)
+        print(row, flush=True)
+    return rows
+
+
+def root(squares: np.ndarray) -> float:
+    return math.sqrt(float(squares.mean()))
+
+
 def cheap(name: str, n_seeds: int) -> dict[str, Any]:
     """One per cent of the ratings comes late; a tenth is held out. Update, or fit again?"""
     data = {"MovieLens 100K": movielens_100k, "MovieLens 1M": movielens_1m}[name]()
@@ -248,6 +285,13 @@ def tables(figures: dict[str, Any]) -> None:
         text = f"Half-life {part['half_life_days']:g} days; on the first half: {early}. "
         text += f"{part['known_share']:.0%} of the ratings are of users known by then."
         put(f"drift {name}", timing.table(rows) + "\n\n" + text)
+    if "sets" in figures:
+        heads = ("table", "no update", "sets stay", "sets follow", "sets follow freely")
+        rows = [
+            dict(zip(heads, (v if isinstance(v, str) else f"{v:.4f}" for v in row.values()), strict=True))
+            for row in figures["sets"]
+        ]
+        put("drift sets", timing.table(rows))
     if "cheap" in figures:
         rows = []
         for name, part in figures["cheap"].items():
@@ -315,7 +359,7 @@ def draw_user(part: dict[str, Any]) -> None:
 def main(parts: list[str]) -> None:
     path = timing.RESULTS / "drift.json"
     figures = json.loads(Path(path).read_text())["figures"] if path.exists() else {}
-    parts = parts or ["generated", "movielens", "cheap", "picture"]
+    parts = parts or ["generated", "movielens", "cheap", "sets", "picture"]
     if "generated" in parts:
         figures["generated"] = generated()
         timing.save("drift", figures)
@@ -329,6 +373,9 @@ def main(parts: list[str]) -> None:
         timing.save("drift", figures)
     if "1m" in parts:
         figures.setdefault("cheap", {})["MovieLens 1M"] = cheap("MovieLens 1M", 1)
+        timing.save("drift", figures)
+    if "sets" in parts:
+        figures["sets"] = sets()
         timing.save("drift", figures)
     if "picture" in parts:
         figures["picture"] = picture()
