@@ -1,7 +1,8 @@
 """Data that move: what following and forgetting are worth, and what they cost.
 
 ``python -m benchmarks.drift [generated] [movielens] [cheap] [sets] [picture] [1m]`` measures the
-parts that are named, or all but the last; ``python -m benchmarks.drift tables`` only writes tables and pictures.
+parts that are named, or all but the last; ``python -m benchmarks.drift tables`` only writes tables
+and pictures.
 """
 
 import json
@@ -9,6 +10,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -52,7 +54,7 @@ def rmse_of(model: Any, rows: pd.DataFrame) -> np.ndarray:
     """The squared errors of predictions; the population stands in for who and what is new."""
     pairs = rows["user"].to_numpy(), rows["item"].to_numpy()
     predicted = model.predict(pairs, unit="original", unknown="population")
-    return np.square(predicted - rows["value"].to_numpy())
+    return np.asarray(np.square(predicted - rows["value"].to_numpy()))
 
 
 def chosen(
@@ -176,12 +178,19 @@ def movielens(name: str) -> dict[str, Any]:
 
 
 def sets() -> list[dict[str, Any]]:
-    """Should sets of the fit follow? Never, with the log odds of staying that we take, or freely."""
+    """Should sets of the fit follow? Never, with the log odds of staying that we take, freely."""
     rows = []
     data = movielens_100k()
     x = np.random.default_rng(0).random(len(data.table))
     late = data.table[(x >= 0.1) & (x < 0.235)]
-    tests = [("MovieLens 100K, at random", data.table[x >= 0.235], [late, data.table[x < 0.1]], data.scale)]
+    tests = [
+        (
+            "MovieLens 100K, at random",
+            data.table[x >= 0.235],
+            [late, data.table[x < 0.1]],
+            data.scale,
+        )
+    ]
     for name in ("MovieLens 100K", "MovieLens latest-small"):
         table, scale = timed_table(name)
         half = len(table) // 2
@@ -222,7 +231,7 @@ def cheap(name: str, n_seeds: int) -> dict[str, Any]:
             KolmogorovModel(random_state=seed).fit(Observations.of(old, scale=data.scale)).fitted_
         )
         updated: Any = model.update(new)  # compiles
-        update_s = min(timing.timed(lambda m=model, n=new: m.update(n)) for _ in range(3))
+        update_s = min(timing.timed(partial(model.update, new)) for _ in range(3))
         both = Observations.of(pd.concat([old, new]), scale=data.scale)
         start = time.perf_counter()
         again = KolmogorovModel(random_state=seed).fit(both).fitted_
@@ -240,11 +249,13 @@ def picture() -> dict[str, Any]:
     when = pd.to_datetime(table["timestamp"], unit="s")
     quarter = when.dt.to_period("Q")
     of_user = quarter.groupby(table["user"]).nunique()
-    user = int(of_user.index[np.argmax(of_user.to_numpy())])
+    user = int(of_user.idxmax())
     own = quarter[table["user"] == user]
     start = own.min()
     model = learner().fit(seen(table[quarter <= start + 1], scale, 730 * DAY)).fitted_
-    tags = movielens_latest_small().items["genres"].to_dict()
+    films = movielens_latest_small().items
+    assert films is not None
+    tags = films["genres"].to_dict()
     labels = list(model.events(tags)["label"])
     dates, pmfs, counts = [], [], []
     for now in sorted(quarter[quarter > start + 1].unique()):
@@ -288,7 +299,13 @@ def tables(figures: dict[str, Any]) -> None:
     if "sets" in figures:
         heads = ("table", "no update", "sets stay", "sets follow", "sets follow freely")
         rows = [
-            dict(zip(heads, (v if isinstance(v, str) else f"{v:.4f}" for v in row.values()), strict=True))
+            dict(
+                zip(
+                    heads,
+                    (v if isinstance(v, str) else f"{v:.4f}" for v in row.values()),
+                    strict=True,
+                )
+            )
             for row in figures["sets"]
         ]
         put("drift sets", timing.table(rows))

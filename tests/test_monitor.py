@@ -175,6 +175,6 @@ def test_the_commands_forget(world, tmp_path, capsys) -> None:
     found = KolmogorovDescent.load(path)
     np.testing.assert_array_equal(found.predict(), expected.predict())
     assert set(np.unique(found.observations_.by_user.weight)) == {0.25, 1.0}
-    done = in_process(["fit", tmp_path / "early.csv", "-o", path, "--half-life", "x", "--time", "day"],
-                      capsys, code=2)  # fmt: skip
+    wrong = ["--time", "day", "--half-life", "x"]
+    done = in_process(["fit", tmp_path / "early.csv", "-o", path, *wrong], capsys, code=2)
     assert "--half-life x is no time" in done.err

@@ -69,4 +69,4 @@ def faded(entries: Entries, factor: float) -> Entries:
 
 
 def _stored(weight: Any) -> Float32Array:
-    return np.maximum(weight, LEAST).astype(np.float32)
+    return np.asarray(np.maximum(weight, LEAST), dtype=np.float32)

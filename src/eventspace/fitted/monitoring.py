@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eventspace._base.printable import shown
 from eventspace._base.types import Bits, Floats, Positions
@@ -31,7 +32,7 @@ class Surprise(NamedTuple):
     p_values: Floats
 
     @classmethod
-    def of(cls, rows: Positions, error: Floats, variance: Floats) -> Surprise:
+    def of(cls, rows: NDArray[Any], error: Floats, variance: Floats) -> Surprise:
         """Of entries with these rows, squared errors and expected squared errors.
 
         The ratios error / variance of n ratings of a row add up to n times their mean over all
@@ -44,7 +45,9 @@ class Surprise(NamedTuple):
         own, at = np.unique(rows, return_inverse=True)
         if not own.size:
             return cls(own, *np.empty((4, 0)))
-        n, squares, expected = (np.bincount(at, x) for x in (np.ones(len(at)), error, variance))
+        n, squares, expected = (
+            np.bincount(at, x).astype(np.float64) for x in (np.ones(len(at)), error, variance)
+        )
         ratio = error / variance
         mean = float(ratio.mean())
         spread = max(float(ratio.var()) / mean**2, LEAST_DISPERSION) if mean > 0 else 1.0
@@ -111,7 +114,8 @@ def monitored(
     variance: Floats,
 ) -> Monitoring:
     """The entries of ``new`` that are ``judged``, beside their predictions and what these leave."""
-    users, items, value = (column[judged] for column in new.coo())
+    users, items, value = new.coo()
+    users, items, value = users[judged], items[judged], value[judged]
     unit = known.scale[1] - known.scale[0]
     error = np.square(value - predicted) * unit**2
     expected = variance * unit**2
