@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -37,7 +36,7 @@ NAMES = {
 N_TIMES, N_EARLY = 16, 6
 DRIFT = {"n_users": 300, "n_items": 200, "n_events": 8, "per_item": 10, "noise": 0.2}
 DRIFT |= {"step": 0.15, "moving": 0.03}
-HALF_LIVES = {"generated": (1, 2, 4, 8), "MovieLens 100K": (30, 90, 365),
+HALF_LIVES = {"generated": (2, 4, 8, 16), "MovieLens 100K": (30, 90, 365),
               "MovieLens latest-small": (365, 1461, 3652)}  # fmt: skip
 BLOCKS = 10
 
@@ -249,7 +248,7 @@ def picture() -> dict[str, Any]:
     when = pd.to_datetime(table["timestamp"], unit="s")
     quarter = when.dt.to_period("Q")
     of_user = quarter.groupby(table["user"]).nunique()
-    user = int(of_user.idxmax())
+    user = of_user.index.to_numpy()[of_user.to_numpy().argmax()].item()
     own = quarter[table["user"] == user]
     start = own.min()
     model = learner().fit(seen(table[quarter <= start + 1], scale, 730 * DAY)).fitted_
@@ -373,31 +372,33 @@ def draw_user(part: dict[str, Any]) -> None:
     plt.close(figure)
 
 
-def main(parts: list[str]) -> None:
+def kept(**new: Any) -> dict[str, Any]:
+    """All figures so far, with new ones; parts may be measured side by side."""
     path = timing.RESULTS / "drift.json"
-    figures = json.loads(Path(path).read_text())["figures"] if path.exists() else {}
+    figures = json.loads(path.read_text())["figures"] if path.exists() else {}
+    for name, part in new.items():
+        figures[name] = {**figures.get(name, {}), **part} if isinstance(part, dict) else part
+    if new:
+        timing.save("drift", figures)
+    return figures
+
+
+def main(parts: list[str]) -> None:
     parts = parts or ["generated", "movielens", "cheap", "sets", "picture"]
     if "generated" in parts:
-        figures["generated"] = generated()
-        timing.save("drift", figures)
+        kept(generated=generated())
     if "movielens" in parts:
-        figures["movielens"] = {
-            name: movielens(name) for name in ("MovieLens 100K", "MovieLens latest-small")
-        }
-        timing.save("drift", figures)
+        for name in ("MovieLens 100K", "MovieLens latest-small"):
+            kept(movielens={name: movielens(name)})
     if "cheap" in parts:
-        figures["cheap"] = {"MovieLens 100K": cheap("MovieLens 100K", 3)}
-        timing.save("drift", figures)
+        kept(cheap={"MovieLens 100K": cheap("MovieLens 100K", 2)})
     if "1m" in parts:
-        figures.setdefault("cheap", {})["MovieLens 1M"] = cheap("MovieLens 1M", 1)
-        timing.save("drift", figures)
+        kept(cheap={"MovieLens 1M": cheap("MovieLens 1M", 1)})
     if "sets" in parts:
-        figures["sets"] = sets()
-        timing.save("drift", figures)
+        kept(sets=sets())
     if "picture" in parts:
-        figures["picture"] = picture()
-        timing.save("drift", figures)
-    tables(figures)
+        kept(picture=picture())
+    tables(kept())
 
 
 if __name__ == "__main__":
