@@ -53,6 +53,7 @@ def test_public_names_of_the_classes() -> None:
         "inverse_transform",
         "iter_rules",
         "load",
+        "monitor",
         "order",
         "predict",
         "query",
@@ -80,6 +81,7 @@ def test_public_names_of_the_classes() -> None:
         "inverse_transform",
         "iter_rules",
         "load",
+        "monitor",
         "order",
         "predict",
         "predict_interval",
@@ -100,7 +102,10 @@ def test_public_names_of_the_classes() -> None:
     more = {name for name in public(KolmogorovPosterior) if name in _declared(KolmogorovPosterior)}
     assert more == own | {"diagnostics", "to_arviz"}
     assert public(Observations) == [
+        "at",
         "coo",
+        "fading",
+        "forgetting",
         "from_long",
         "from_unit",
         "from_wide",

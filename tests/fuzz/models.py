@@ -16,6 +16,7 @@ from eventspace import (
     KolmogorovEnsemble,
     KolmogorovModel,
     KolmogorovPosterior,
+    Observations,
 )
 
 N_USERS, N_ITEMS = 12, 9
@@ -66,6 +67,9 @@ def fitted() -> Iterator[tuple[str, Any]]:
     )
     weights = 0.5 + users % 3
     yield "weighted", KolmogorovDescent(3, **single, pmf_prior="zero").fit((*texts[:2], p, weights))
+    aged = pd.DataFrame({"user": users, "item": items, "value": stars, "time": 86400.0 * items})
+    fading = Observations.of(aged, half_life="3D")
+    yield "fading", KolmogorovDescent(3, **single).fit(fading)
     yield "shared", KolmogorovDescent(2, **single, indicators="shared").fit(ints)
     yield "one-hot", KolmogorovDescent(3, **single, indicators="one-hot").fit(ints)
     known = np.random.default_rng(1).random((N_ITEMS, 3)) < 0.5
@@ -84,6 +88,7 @@ def fitted() -> Iterator[tuple[str, Any]]:
     posterior = KolmogorovPosterior(3, n_chains=2, n_samples=4, **drawn).fit(texts)
     yield "posterior", posterior
     yield "compressed", posterior.to_model(3)
+    yield "fading-model", KolmogorovModel(3, n_chains=2, **drawn).fit(fading)
     yield "one-part", KolmogorovModel("auto", n_chains=1, **drawn).fit(wide)
     ages = pd.DataFrame({"age": np.arange(N_USERS), "old": np.arange(N_USERS) % 2})
     lengths = pd.DataFrame({"length": np.linspace(0, 1, N_ITEMS)})

@@ -152,7 +152,7 @@ def fingerprint(model: Any) -> str:
     """What a model says and was made of, in short: equal for files that hold the same."""
     seen = model.observations
     parts = [type(model).__name__, repr(sorted(vars(model.settings).items(), key=str))]
-    parts += [repr(seen.scale), repr(seen.library)]
+    parts += [repr(seen.scale), repr(seen.library), repr(seen.forgetting)]
     parts += [repr(_numbers(model.record))]
     digest = hashlib.sha1("\n".join(parts).encode("utf-8", "surrogatepass"))
     for ids in (model.user_ids, model.item_ids):
@@ -253,12 +253,25 @@ def _interval(model: Any, number: int) -> None:
 def _update(model: Any, number: int) -> None:
     """A new user and a new item, apart and together; then all that they brought is forgotten."""
     users, items, (lo, hi) = model.user_ids, model.item_ids, model.observations.scale
+    fading = model.observations.forgetting
+    now = 0.0 if fading is None else fading.now
+
+    def dated(users: Any, items: Any, values: Any, later: float = 0.0) -> Any:
+        rows = {"user": list(users), "item": list(items), "value": values}
+        return pd.DataFrame({**rows, "time": now + later})
+
     n = min(3, len(items))
-    model = model.update(([STRANGER] * n, items[:n], [hi, lo, hi][:n]))
+    model = model.update(dated([STRANGER] * n, items[:n], [hi, lo, hi][:n]))
     m = min(3, len(users))
-    model = model.update((users[:m], [STRANGER] * m, [lo, hi, hi][:m]))
+    new = dated(users[:m], [STRANGER] * m, [lo, hi, hi][:m], later=1e6)
+    if not model.observations.missing:
+        found = model.monitor(new)
+        demand(str(found) and not found.n_ratings, "monitor: of a new item nothing is expected")
+        demand_finite([model.monitor(dated(users[:1], items[:1], [hi])).high], "monitor")
+    model = model.update(new)
     demand_chances(model.predict(), "predict() after update")
-    model = model.update(([STRANGER], [STRANGER], [hi]), forget=([STRANGER] * n, items[:n]))
+    one = dated([STRANGER], [STRANGER], [hi])
+    model = model.update(one, forget=([STRANGER] * n, items[:n]))
     demand_chances(model.predict(([STRANGER], [STRANGER])), "the new ones after update")
     model = model.update(forget=([STRANGER], [STRANGER]))
     demand_chances(model.predict(([STRANGER], [STRANGER])), "those without ratings after update")

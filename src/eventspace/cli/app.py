@@ -37,6 +37,7 @@ def _eventspace(
 for command in (
     learning.fit,
     updating.update,
+    updating.monitor,
     evaluating.evaluate,
     looking.info,
     looking.report,

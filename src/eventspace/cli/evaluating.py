@@ -57,10 +57,7 @@ def evaluate(
         Literal["entries", "time"],
         typer.Option(help="Hold out random entries, or the latest of each user."),
     ] = "entries",
-    time: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The column of times.", rich_help_panel=options.COLUMNS),
-    ] = None,
+    time: options.Time = None,
     like: Annotated[
         float | None,
         typer.Option(

@@ -15,7 +15,7 @@ from eventspace._base.errors import UserError
 from eventspace._base.types import Positions
 from eventspace.data.frames import COLUMNS
 from eventspace.data.ids import Ids, distinct_of
-from eventspace.data.observations import Observations
+from eventspace.data.observations import NO_TIMES, Observations
 from eventspace.data.readers.roles import (
     ColumnsError,
     assign,
@@ -75,26 +75,38 @@ def observations(
     scale: Any,
     duplicates: Any,
     missing: Any = "unknown",
+    time: str | None = None,
+    half_life: Any = None,
 ) -> Observations:
     """The observations in a table, with the columns that are named."""
     named = columns.named
     options = {"scale": _scale(scale), "duplicates": duplicates, **dataclasses.asdict(text)}
     options["missing"] = _missing(missing)
     if wide:
+        if half_life is not None:
+            raise UserError(NO_TIMES)
         others = [f"--{role}" for role in named if role != "user"]
         if others:
             raise UserError(f"{' and '.join(others)}: this is for long tables, not with --wide.")
         return Observations.from_wide(source(path), user=named.get("user"), **options)
+    options |= {"time": time, "half_life": half_life}
     if named:
         return Observations.from_long(source(path), **named, **options)
     return Observations.of(source(path), **options)
 
 
 def changes(
-    path: Path, text: TextOptions, columns: Columns, wide: bool, known: Observations
+    path: Path,
+    text: TextOptions,
+    columns: Columns,
+    wide: bool,
+    time: str | None,
+    known: Observations,
 ) -> Observations:
     """Ratings for what is known: on its scale, with ids as it has them, the last of a pair."""
-    seen = observations(path, text, columns, wide, known.scale, "last", known.missing)
+    half_life = None if known.forgetting is None else known.forgetting.half_life
+    options = known.scale, "last", known.missing, time, half_life
+    seen = observations(path, text, columns, wide, *options)
     users, items = (
         like(list(seen.user_ids), known.user_ids),
         like(list(seen.item_ids), known.item_ids),

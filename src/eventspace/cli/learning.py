@@ -103,6 +103,8 @@ def fit(
     scale: options.Scale = "auto",
     duplicates: options.Duplicates = "error",
     missing: options.Missing = "unknown",
+    time: options.Time = None,
+    half_life: options.HalfLife = None,
     sep: options.Sep = None,
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
@@ -140,7 +142,9 @@ def fit(
         raise UserError("--checkpoint is not for --kind ensemble, but for the others.")
     columns = inputs.Columns(user, item, value, weight, successes, trials)
     text = inputs.written(sep, decimal, encoding, header)
-    seen = inputs.observations(table, text, columns, wide, scale, duplicates, missing)
+    seen = inputs.observations(
+        table, text, columns, wide, scale, duplicates, missing, time, half_life
+    )
     ids = {"user_attributes": seen.user_ids, "item_attributes": seen.item_ids}
     tables = {name: inputs.attributes(path, text, ids[name]) for name, path in attributes.items()}
     kept = {} if checkpoint is None else {"checkpoint": checkpoint}

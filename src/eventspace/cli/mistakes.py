@@ -45,6 +45,7 @@ OPTIONS = {
     "sort": "--sort",
     "like": "--like",
     "missing": "--missing",
+    "half_life": "--half-life",
     "meets": "--meets",
     "candidates": "--candidates",
     "restarts": "--restarts",

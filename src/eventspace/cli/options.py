@@ -139,6 +139,19 @@ Missing = Annotated[
     ),
 ]
 
+Time = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The column of times.", rich_help_panel=COLUMNS),
+]
+HalfLife = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Ratings fade: after this time one counts half. Such as 365D or 12h.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+
 # How text files are written: all that a command reads
 Sep = Annotated[
     str | None,

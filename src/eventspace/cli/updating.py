@@ -1,4 +1,4 @@
-"""The command that takes in the next day's ratings: update."""
+"""Commands for the next day's ratings: update takes them in, monitor looks at them first."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace.cli import options
 from eventspace.cli.terminal import say
@@ -42,6 +43,7 @@ def update(
     weight: options.Weight = None,
     successes: options.Successes = None,
     trials: options.Trials = None,
+    time: options.Time = None,
     wide: options.Wide = False,
     sep: options.Sep = None,
     decimal: options.Decimal = None,
@@ -63,7 +65,7 @@ def update(
     seen, new, pairs = known.observations, None, None
     if table is not None:
         columns = inputs.Columns(user, item, value, weight, successes, trials)
-        new = inputs.changes(table, text, columns, wide, seen)
+        new = inputs.changes(table, text, columns, wide, time, seen)
     if forget is not None:
         named = inputs.pairs(forget, text, user, item, seen)
         pairs = inputs.like(named[0], seen.user_ids), inputs.like(named[1], seen.item_ids)
@@ -80,6 +82,48 @@ def update(
             f"new items: {_new(now.item_ids, seen.n_items)}"
         )
         say(f"written: {place}")
+
+
+def monitor(
+    model: options.Model,
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="New ratings; - for the standard input.")
+    ],
+    user: options.User = None,
+    item: options.Item = None,
+    value: options.Value = None,
+    weight: options.Weight = None,
+    successes: options.Successes = None,
+    trials: options.Trials = None,
+    time: options.Time = None,
+    wide: options.Wide = False,
+    sep: options.Sep = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    header: options.Header = None,
+    output: options.Output = "-",
+    form: options.Format = None,
+    as_json: options.Json = False,
+) -> None:
+    """Say how well a model predicts new ratings, who has moved, and whether a refit is due."""
+    from eventspace.cli import inputs, outputs
+
+    if output == "-" and form is not None:
+        raise UserError(f"--format {form} needs --output: else there is no table.")
+    if output != "-":
+        outputs.check_output(output)
+    text = inputs.written(sep, decimal, encoding, header)
+    known = inputs.described(model, text, None, None).model
+    columns = inputs.Columns(user, item, value, weight, successes, trials)
+    found = known.monitor(inputs.changes(table, text, columns, wide, time, known.observations))
+    if as_json:
+        numbers = ("n_ratings", "n_others", "rmse", "low", "high", "expected_rmse", "refit_due")
+        said = {name: getattr(found, name) for name in numbers}
+        outputs.write_json({**said, "moved": outputs.records(found.moved)}, output)
+        return
+    outputs.echo(found)
+    if output != "-":
+        outputs.write(dict(found.moved), output, outputs.form_of(output, form, as_json))
 
 
 def _new(ids: Ids, n_known: int) -> str:

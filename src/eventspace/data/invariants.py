@@ -20,6 +20,7 @@ from eventspace._base.jit import njit
 from eventspace._base.printable import shown
 from eventspace.data.column import first_missing
 from eventspace.data.entries import Entries
+from eventspace.data.forgetting import MOST_TIME, Forgetting
 from eventspace.data.ids import Ids
 
 PMF_SLACK = 1e-6  # that a PMF, as rounding leaves it, may be away from one
@@ -173,6 +174,19 @@ def check_entries(entries: Entries, n_rows: int, n_columns: int) -> None:
                 f"weight {weight[at] if weight.size else 0} of row {row} is not above zero",
             )[flaw - 1]
         )
+
+
+def check_forgetting(forgetting: Any, entries: Entries) -> None:
+    """Refuse a half-life or a time that no table has, and fading entries without weights."""
+    if forgetting is None:
+        return
+    kinds = isinstance(forgetting, Forgetting) and all(type(x) is float for x in forgetting)
+    if not kinds or not (
+        0 < forgetting.half_life <= MOST_TIME and abs(forgetting.now) <= MOST_TIME
+    ):
+        raise InvariantError(f"half-life and time are {forgetting!r:.60}")
+    if len(entries.weight) != len(entries.index):
+        raise InvariantError("entries fade, but have no weights")
 
 
 @njit(cache=True, nogil=True)

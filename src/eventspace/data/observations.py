@@ -15,16 +15,20 @@ from eventspace._base.errors import UserError
 from eventspace._base.html import in_html
 from eventspace.data import scale as units
 from eventspace.data.entries import Entries, transpose
+from eventspace.data.forgetting import Forgetting, HalfLife, faded, half_life_of
 from eventspace.data.ids import Ids
-from eventspace.data.invariants import check_entries, check_ids
+from eventspace.data.invariants import check_entries, check_forgetting, check_ids
 from eventspace.data.missing import MissingOption, scale_of_yes, that_speak, weight_of_missing
 from eventspace.data.ordering import Duplicates, ordered
 from eventspace.data.readers import raw_entries
+from eventspace.data.readers.clock import read_times
 from eventspace.data.readers.raw_entries import Known, RawEntries
 from eventspace.data.readers.roles import assign, long_roles
-from eventspace.data.readers.tables import table_of
+from eventspace.data.readers.tables import Table, table_of
 from eventspace.data.readers.text_options import TextKeywords, TextOptions, for_files
 from eventspace.data.scale import ScaleOption
+
+NO_TIMES = "Ratings that fade need times: pass a long table with a column of times."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,6 +50,11 @@ class Observations:
       ``"no"``, that it did not come true, as in visits, clicks and baskets, where only the yes is
       stored; a number: no, with this weight beside the 1 of a stored entry. Such a table needs no
       values: every row is a yes, also a repeated one.
+    - ``half_life``. After this time a rating counts half, after twice the time a quarter, and so
+      on: a duration such as ``"365D"``, or a number in the unit of the times. Ages are counted from
+      the latest time in the table. Times are dates, or numbers (seconds since 1970 beside a
+      duration). Their column is ``time``, or it is found by its name (``timestamp``, ``date``). Of
+      a pair that occurs more than once, the latest is then the last. Long tables only.
     - ``users``, ``items``. Ids that keep their positions, such as those of a fitted model; new ids
       follow them, sorted.
     - ``sep``, ``decimal``, ``encoding``, ``header``. How a text file is written: what separates
@@ -65,6 +74,7 @@ class Observations:
     scale: tuple[float, float]
     library: str
     missing: float = 0.0  # the weight with which a missing entry says no; 0: it says nothing
+    forgetting: Forgetting | None = None  # how the weights fade; None: they do not
 
     @classmethod
     def of(
@@ -74,6 +84,8 @@ class Observations:
         scale: ScaleOption = "auto",
         duplicates: Duplicates = "error",
         missing: MissingOption = None,
+        time: Hashable | None = None,
+        half_life: HalfLife | None = None,
         users: Ids | None = None,
         items: Ids | None = None,
         **text: Unpack[TextKeywords],
@@ -118,18 +130,23 @@ class Observations:
         if callable(getattr(data, "observations", None)):
             data = data.observations()
         if isinstance(data, Observations):
+            _check_clock(data, time, half_life)
             return data._aligned(scale, known, None if missing is None else weight)
         table = table_of(data, options=options)
         with _said_of(data):
+            times, life = _clock(table, time, half_life)
             if isinstance(data, tuple):
                 raw = raw_entries.from_columns(data, known, valued=not weight)
             elif table is None:
                 raw = raw_entries.from_grid(data, None, known)
             elif (roles := long_roles(table, valued=not weight)) is None:
+                if half_life is not None:
+                    raise UserError(NO_TIMES)
                 raw = raw_entries.from_wide(table, None, None, known)
             else:
                 raw = raw_entries.from_long(table, roles, known)
-            return cls(*ordered(raw, scale, duplicates, weight))
+            raw.times = times
+            return cls(*ordered(raw, scale, duplicates, weight, life))
 
     @classmethod
     def from_long(
@@ -145,6 +162,8 @@ class Observations:
         scale: ScaleOption = "auto",
         duplicates: Duplicates = "error",
         missing: MissingOption = None,
+        time: Hashable | None = None,
+        half_life: HalfLife | None = None,
         users: Ids | None = None,
         items: Ids | None = None,
         **text: Unpack[TextKeywords],
@@ -167,7 +186,8 @@ class Observations:
         with _said_of(data):
             roles = assign(table, named, valued=not weight)
             raw = raw_entries.from_long(table, roles, Known.of(users, items))
-            return cls(*ordered(raw, units.checked_option(scale), duplicates, weight))
+            raw.times, life = _clock(table, time, half_life)
+            return cls(*ordered(raw, units.checked_option(scale), duplicates, weight, life))
 
     @classmethod
     def from_wide(
@@ -210,7 +230,7 @@ class Observations:
         """One order only, which is checked when it is read: the other follows from it."""
         by_user = Entries(*self.by_user[:4])
         parts = (self.user_ids, self.item_ids, by_user, self.scale, self.library, self.missing)
-        return checked_observations, parts
+        return checked_observations, (*parts, self.forgetting)
 
     @property
     def n_users(self) -> int:
@@ -286,8 +306,13 @@ class Observations:
         weighted = ", weighted" if self.weighted else ""
         return (
             f"Observations({self.n_users} users x {self.n_items} items, "
-            f"{self.n_observed} observed{weighted}{self.others}, scale {lo:g}..{hi:g})"
+            f"{self.n_observed} observed{weighted}{self.others}{self.fading}, scale {lo:g}..{hi:g})"
         )
+
+    @property
+    def fading(self) -> str:
+        """How the weights fade, in words: nothing where they do not."""
+        return "" if self.forgetting is None else f", half-life {self.forgetting.half_life:g}"
 
     @property
     def others(self) -> str:
@@ -328,7 +353,49 @@ class Observations:
             self.by_user.weight if self.weighted else None,
             library=self.library,
         )
-        return Observations(*ordered(raw, scale, "error", missing))
+        found = Observations(*ordered(raw, scale, "error", missing))
+        return replace(found, forgetting=self.forgetting)
+
+    def at(self, now: float) -> Observations:
+        """The same as it counts at a later time; an earlier one, or no forgetting: the same."""
+        if self.forgetting is None or now <= self.forgetting.now:
+            return self
+        factor = self.forgetting.by(now)
+        return replace(
+            self,
+            by_user=faded(self.by_user, factor),
+            by_item=faded(self.by_item, factor),
+            forgetting=self.forgetting._replace(now=now),
+        )
+
+
+def _clock(
+    table: Table | None, time: Hashable | None, half_life: HalfLife | None
+) -> tuple[npt.NDArray[np.float64] | None, float | None]:
+    """The times of the rows of a table and the half-life, where it is to forget."""
+    if half_life is None:
+        if time is not None:
+            raise UserError(
+                "is for half_life=..., by which ratings fade.", parameter="time", value=time
+            )
+        return None, None
+    if table is None:
+        raise UserError(NO_TIMES)
+    return read_times(table, time), half_life_of(half_life)
+
+
+def _check_clock(seen: Observations, time: Hashable | None, half_life: HalfLife | None) -> None:
+    """Refuse another half-life than that with which observations fade already."""
+    if time is None and half_life is None:
+        return
+    if seen.forgetting is None:
+        raise UserError("These observations have no times: state half_life where they are made.")
+    if half_life is not None and half_life_of(half_life) != seen.forgetting.half_life:
+        raise UserError(
+            f"is not the half-life of these observations, {seen.forgetting.half_life:g}.",
+            parameter="half_life",
+            value=half_life,
+        )
 
 
 @contextmanager
@@ -349,6 +416,7 @@ def checked_observations(
     scale: units.Scale,
     library: str,
     missing: float = 0.0,
+    forgetting: Forgetting | None = None,
 ) -> Observations:
     """Observations of entries in one order, as a file or a pickle has them, after checks.
 
@@ -358,7 +426,8 @@ def checked_observations(
     check_ids(item_ids, "item")
     check_entries(by_user, len(user_ids), len(item_ids))
     both = that_speak(by_user, transpose(by_user, len(item_ids)), missing)
-    return Observations(user_ids, item_ids, *both, scale, library, missing)
+    check_forgetting(forgetting, by_user)
+    return Observations(user_ids, item_ids, *both, scale, library, missing, forgetting)
 
 
 def to_learn_from(X: Any) -> Observations:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from eventspace.data.entries import (
     pointers,
     transpose,
 )
+from eventspace.data.forgetting import Forgetting
 from eventspace.data.ids import Ids
 from eventspace.data.missing import scale_of_yes, that_speak
 from eventspace.data.readers.cleaning import clean
@@ -39,12 +41,20 @@ class Ordered(NamedTuple):
     scale: units.Scale
     library: str
     missing: float
+    forgetting: Forgetting | None
 
 
 def ordered(
-    raw: RawEntries, option: ScaleOption, duplicates: Duplicates, missing: float
+    raw: RawEntries,
+    option: ScaleOption,
+    duplicates: Duplicates,
+    missing: float,
+    half_life: float | None = None,
 ) -> Ordered:
-    """Check the entries, scale the values and put the entries in both orders."""
+    """Check the entries, scale the values and put the entries in both orders.
+
+    With a half-life they fade by their times; the last of a repeated pair is then the latest.
+    """
     if duplicates not in ("error", "mean", "last"):
         raise UserError(f"duplicates={duplicates!r}; allowed are 'error', 'mean' and 'last'.")
     if missing:
@@ -52,6 +62,11 @@ def ordered(
     if not raw.valued:
         duplicates = "last"
     raw, scale = clean(raw, option)
+    forgetting = None
+    if half_life is not None and raw.times is not None and raw.times.size:
+        forgetting = Forgetting(half_life, float(raw.times.max()))
+        weights = forgetting.weights(raw.times, raw.weights)
+        raw = replace(raw, weights=weights).kept(np.argsort(raw.times, kind="stable"))
     user_ids, item_ids, library = raw.user_ids, raw.item_ids, raw.library
     users, items = raw.users, raw.items
     p = units.stored(raw.values, scale)
@@ -71,7 +86,7 @@ def ordered(
         update(3, "")
         by_user = _without_repeats(by_user, user_ids, item_ids, duplicates)
         both = that_speak(by_user, transpose(by_user, len(item_ids)), missing)
-    return Ordered(user_ids, item_ids, *both, scale, library, missing)
+    return Ordered(user_ids, item_ids, *both, scale, library, missing, forgetting)
 
 
 def _without_repeats(

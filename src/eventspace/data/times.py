@@ -6,12 +6,10 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from eventspace._base.errors import UserError
-from eventspace._base.printable import shown
 from eventspace._base.types import Positions
-from eventspace.data.column import as_column, column_kind, first_missing, is_arrow
 from eventspace.data.observations import Observations
-from eventspace.data.readers.roles import Roles, position, shown_names, with_role
+from eventspace.data.readers.clock import time_column
+from eventspace.data.readers.roles import Roles
 from eventspace.data.readers.tables import Table
 
 
@@ -20,23 +18,9 @@ def ranked_times(table: Table, time: Hashable | None) -> Positions:
 
     The column is ``time``, else the one that is named like a time.
     """
-    at = with_role(table, "time") if time is None else [position(table, time)]
-    if len(at) != 1:
-        number = "No column is" if not at else "More than one column is"
-        raise UserError(
-            f"{number} named like the time; the columns are {shown_names(table.names)}.",
-            remedy="Say which holds it: time=...",
-            shell="Say which holds it: --time NAME.",
-        )
-    column, name = as_column(table.column(at[0])), shown(table.names[at[0]])
-    if column_kind(column) not in ("number", "time"):
-        raise UserError(f"Column {name} holds no times: make it numbers or dates first.")
-    row = first_missing(column)
-    if row is not None:
-        raise UserError(f"The time of row {row} is missing in column {name}: drop such rows first.")
     import pandas as pd
 
-    values = column.to_pandas() if is_arrow(column) else column
+    values, _ = time_column(table, time)
     return np.asarray(pd.factorize(values, sort=True)[0], dtype=np.int64)
 
 

@@ -22,12 +22,16 @@ Factors = tuple[Floats, NDArray[Any]]  # theta and psi
 
 
 class Update(NamedTuple):
-    """Observations before and after some changes, and the users and items with any, or new."""
+    """Observations before and after some changes, and the users and items with any, or new.
+
+    Where weights fade, both are as they count at the later time: what was known is ``faded``.
+    """
 
     known: Observations
     now: Observations
     users: Positions
     items: Positions
+    faded: float = 1.0
 
     @property
     def new_users(self) -> Positions:
@@ -44,7 +48,8 @@ class Update(NamedTuple):
         if self.now.missing:  # then all pairs have a say
             return squared_error(self.now, *new)
         gone, come = self._concerned(self.known), self._concerned(self.now)
-        return max(before - sum_of_squares(*old, *gone) + sum_of_squares(*new, *come), 0.0)
+        left = self.faded * before - sum_of_squares(*old, *gone)
+        return max(left + sum_of_squares(*new, *come), 0.0)
 
     def _concerned(self, seen: Observations) -> tuple[NDArray[Any], ...]:
         """Users, items, values and weights of the entries of these users, and of these items."""
@@ -70,21 +75,9 @@ def read_update(known: Observations, X: Any, forget: Any) -> Update:
             remedy="pass a table of ratings, or pairs to forget=.",
             shell="name a table of ratings, or pairs with --forget.",
         )
-    if X is not None and is_positional(X):
-        raise UserError(
-            "The rows and columns of an array have no ids, and an update is about whom and what: "
-            "pass (users, items, values), or a table with ids."
-        )
-    ids = known.user_ids, known.item_ids
-    table = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)) if X is None else X
-    new = Observations.of(
-        table,
-        scale=known.scale,
-        duplicates="last",
-        missing=known.missing,
-        users=ids[0],
-        items=ids[1],
-    )
+    fading = known.forgetting if X is not None else None
+    new = read_new(known, X, None if fading is None else fading.half_life)
+    known, new, factor = _at_once(known, new)
     gone = _pairs(known, forget)
     weighted = known.weighted or new.weighted
     changes = _changes(new, *gone, weighted=weighted)
@@ -101,9 +94,39 @@ def read_update(known: Observations, X: Any, forget: Any) -> Update:
     )
     if not now.n_observed:
         raise UserError("This would leave no rating at all, and nothing to tell of anybody.")
-    return Update(
-        known, now, _concerned(changes, known.n_users), _concerned(of_items, known.n_items)
+    users, items = _concerned(changes, known.n_users), _concerned(of_items, known.n_items)
+    return Update(known, now, users, items, factor)
+
+
+def read_new(known: Observations, X: Any, half_life: float | None = None) -> Observations:
+    """The ratings of a table, on the scale of what is known, whose ids come first."""
+    if X is not None and is_positional(X):
+        raise UserError(
+            "The rows and columns of an array have no ids, and an update is about whom and what: "
+            "pass (users, items, values), or a table with ids."
+        )
+    table = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)) if X is None else X
+    return Observations.of(
+        table,
+        scale=known.scale,
+        duplicates="last",
+        missing=known.missing,
+        half_life=half_life,
+        users=known.user_ids,
+        items=known.item_ids,
     )
+
+
+def _at_once(known: Observations, new: Observations) -> tuple[Observations, Observations, float]:
+    """Both as they count at the later of their times, and what the known have faded by."""
+    if new.forgetting is None:  # or there is nothing new
+        return known, new, 1.0
+    if known.forgetting is None:
+        raise UserError(
+            "These ratings fade and the model's do not: state no half_life, or fit again with one."
+        )
+    now = max(known.forgetting.now, new.forgetting.now)
+    return known.at(now), new.at(now), known.forgetting.by(now)
 
 
 def _unrated(rows: Positions, known: Entries) -> Positions:

@@ -59,15 +59,19 @@ def planted(
     )
 
 
-def drifting(n_times: int = 5, *, step: float = 0.1, **settings: Any) -> list[Dataset]:
-    """A planted model at several times: items stay what they are, users change their minds.
+def drifting(
+    n_times: int = 5, *, step: float = 0.1, moving: float = 0.0, **settings: Any
+) -> list[Dataset]:
+    """A planted model at several times: users change their minds, and items their sets.
 
-    From one time to the next, each PMF moves by the fraction ``step`` towards a new one. The other
-    settings are those of `planted`. The observed entries are drawn again at each time.
+    From one time to the next, each PMF moves by the fraction ``step`` towards a new one, and the
+    part ``moving`` of the items, chosen at random, get new sets. The other settings are those of
+    `planted`. The observed entries are drawn again at each time.
     """
     check_whole("n_times", n_times, 1)
-    if not 0.0 <= step <= 1.0:
-        raise UserError("must lie between 0 and 1.", parameter="step", value=step)
+    for name, value in (("step", step), ("moving", moving)):
+        if not 0.0 <= value <= 1.0:
+            raise UserError("must lie between 0 and 1.", parameter=name, value=value)
     seed = settings.pop("random_state", 0)
     now = planted(**settings, random_state=seed)
     pmf, bits = (now.truth[name].to_numpy(dtype=np.float64) for name in ("pmf", "indicators"))
@@ -78,6 +82,12 @@ def drifting(n_times: int = 5, *, step: float = 0.1, **settings: Any) -> list[Da
         pmf = (1 - step) * pmf + step * rng.dirichlet(
             np.full(pmf.shape[1], concentration), len(pmf)
         )
+        if moving:
+            others = np.flatnonzero(rng.random(len(bits)) < moving)
+            bits = bits.copy()
+            bits[others] = _indicators(
+                rng, len(others), bits.shape[1], settings.get("density", 0.5)
+            )
         per_item, exponent = settings.get("per_item"), settings.get("exponent", 0.0)
         seen = _seen(rng, len(pmf), len(bits), per_item, exponent)
         table = _observed(rng, pmf @ bits.T, seen, settings.get("noise", 0.1))

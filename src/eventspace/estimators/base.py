@@ -125,6 +125,7 @@ class Estimator(Holder):
     explain = answered(FittedModel.explain)
     similar_items = answered(FittedModel.similar_items)
     similar_users = answered(FittedModel.similar_users)
+    monitor = answered(FittedModel.monitor)
     summary = answered(FittedModel.summary)
     save = answered(FittedModel.save)
 

@@ -158,6 +158,12 @@ class FittedAverage(FittedModel):
         variance += np.append(fit.left_open, fit.left_open[rated_users].mean())[users]
         return mean, np.sqrt(variance)
 
+    def doubt(self, users: Positions, items: Positions) -> Floats:
+        """The variance of new ratings around the predictions: noise, and what samples differ by."""
+        return np.asarray(
+            np.square(self.record.noise)[users] + np.square(self.moments(users, items)[1])
+        )
+
     # what it takes in
 
     def transform(self, X: Any) -> Floats:

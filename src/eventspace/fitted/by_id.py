@@ -30,9 +30,9 @@ def in_order(seen: Observations) -> Observations:
     by_item = Entries(*seen.by_item.taken(np.arange(seen.n_items)[items])[:4])
     places = np.arange(seen.n_users, dtype=np.int32)[inverse(users)]
     by_user = transpose(by_item._replace(index=places[by_item.index]), seen.n_users)
-    both = that_speak(by_user, transpose(by_user, seen.n_items), seen.missing)
-    ids = Ids(seen.user_ids.values[users]), Ids(seen.item_ids.values[items])
-    return Observations(*ids, *both, seen.scale, seen.library, seen.missing)
+    by_user, by_item = that_speak(by_user, transpose(by_user, seen.n_items), seen.missing)
+    user_ids, item_ids = Ids(seen.user_ids.values[users]), Ids(seen.item_ids.values[items])
+    return replace(seen, user_ids=user_ids, item_ids=item_ids, by_user=by_user, by_item=by_item)
 
 
 def as_in(observations: Observations, fit: F) -> F:

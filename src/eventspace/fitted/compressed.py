@@ -19,7 +19,7 @@ from eventspace.data.entries import Entries
 from eventspace.data.factors import dot_products, squared_error
 from eventspace.data.frames import DataFrame, data_frame
 from eventspace.data.observations import Observations
-from eventspace.data.updates import read_update
+from eventspace.data.updates import Update, read_update
 from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.fit import CompressedFit, as_the_population, padded
 from eventspace.fitted.model import FittedModel
@@ -32,6 +32,7 @@ from eventspace.sampling.settings import ModelSettings
 
 SIZES = (2, 4, 8, 16, 24, 32)  # numbers of events that "auto" tries
 COMPARED = 10_000  # cells
+STAY = 0.5  # log odds, for each bit of a known item, that it is still what it was
 ENOUGH = 1.01  # times the average's RMSE is what "auto" is content with
 
 
@@ -150,8 +151,8 @@ def _agreement(
     return np.clip(share, 0.0, 1.0), np.clip(correlation, -1.0, 1.0)  # beyond by rounding
 
 
-def _with_new(half_codes: Codes, codes: Codes, items: Positions) -> Codes:
-    """The sets of both halves, with those of new items, which are the same in both."""
+def _with_moved(half_codes: Codes, codes: Codes, items: Positions) -> Codes:
+    """The sets of both halves, with those of items that moved, which are the same in both."""
     n_more = len(codes) - len(half_codes)
     found = np.vstack([half_codes, np.zeros((n_more, half_codes.shape[1]), dtype=np.uint64)])
     found[items] = codes[items, None]
@@ -159,21 +160,17 @@ def _with_new(half_codes: Codes, codes: Codes, items: Positions) -> Codes:
 
 
 @dataclass(frozen=True)
-class SolveNewIndicators:
-    """Sets of new items, drawn to the mean item: x'Gx - 2h'x is added."""
+class Pull:
+    """What draws rows x to where they are: with the sums so far and x'Gx, (Q + G) x - r.
+
+    With these sums, and the pull h added as -2h'x, x is the solution.
+    """
 
     G: Floats
-    h: Floats
-    constant: float  # with which the quadratic is never below zero
 
-    def __call__(
-        self, S: Floats, v: Floats, energy: Floats, codes: Any, proved: Any, seeds: Any
-    ) -> None:
-        """Write the optimal sets."""
-        S += self.G
-        v += self.h
-        energy += self.constant
-        _, proved[:] = SOLVER(S, v, energy, codes, seeds)
+    def __call__(self, Q: Floats, r: Floats, energy: Floats, x: Any, pulls: Any) -> None:
+        """Write the pulls."""
+        pulls[:] = np.einsum("...de,...e->...d", Q + self.G, x) - r
 
 
 @dataclass(frozen=True)
@@ -190,14 +187,19 @@ class SolvePulledPmfs:
 
 
 @dataclass(frozen=True)
-class PullPmfs:
-    """The pull to the present PMFs, (Q + G) theta - r."""
+class SolvePulledIndicators:
+    """Sets of items, drawn to what is expected of each: x'Gx - 2h'x is added."""
 
     G: Floats
 
-    def __call__(self, Q: Floats, r: Floats, energy: Floats, pmf: Any, pulls: Any) -> None:
-        """Write the pulls."""
-        pulls[:] = np.einsum("...de,...e->...d", Q + self.G, pmf) - r
+    def __call__(
+        self, S: Floats, v: Floats, energy: Floats, pulls: Any, codes: Any, proved: Any, seeds: Any
+    ) -> None:
+        """Write the optimal sets, given h of each item."""
+        S += self.G
+        v += pulls
+        energy[:] = 2.0 * np.maximum(v, 0.0).sum(axis=1)  # with it the cost is never below zero
+        _, proved[:] = SOLVER(S, v, energy, codes, seeds)
 
 
 class CompressedModel(FittedModel):
@@ -232,28 +234,35 @@ class CompressedModel(FittedModel):
         """The model with the ratings of a table, and without the pairs in ``forget``.
 
         Users and items may be known or new. A value for a pair that is rated already replaces it.
-        ``forget`` holds pairs, as in :meth:`predict`, whose ratings go. The users of these ratings
-        are solved anew. A new one is drawn to the mean PMF. One of the fit is drawn to the present
-        PMF, as firmly as the ratings so far determine it. Before that, the items that the fit had
-        no rating of are solved, drawn to the mean item, given all their raters. Sets that the fit
-        found stay: the average knew more of them than their ratings say.
+        ``forget`` holds pairs, as in :meth:`predict`, whose ratings go. The items of these ratings
+        are solved anew, given all their raters, then the users. New ones are drawn to the mean
+        item, and to the mean PMF. Those of the fit are drawn to where they are, as firmly as the
+        ratings so far determine it. Where ratings fade, so does this.
         """
         fit, change = self.record, read_update(self.record.observations, X, forget)
-        seen, users, new = change.now, change.users, change.new_users
-        learnt = padded(fit.observations.by_item.rated[: fit.n_learnt_items], seen.n_items)
-        items = change.items[~learnt[change.items]]
-        rated = padded(fit.observations.by_user.rated[: fit.n_learnt_users], seen.n_users)
-        come = users[~rated[users]]  # those whom the fit had nothing of
+        seen, users, items = change.now, change.users, change.items
+        engine = checked_engine(self.settings)
+        # those of whom the fit had nothing
+        come, new_to_it = (
+            rows[~padded(known.rated[:n], size)[rows]]
+            for rows, known, n, size in (
+                (users, fit.observations.by_user, fit.n_learnt_users, seen.n_users),
+                (items, fit.observations.by_item, fit.n_learnt_items, seen.n_items),
+            )
+        )
         pmf, codes = padded(fit.pmf, seen.n_users), padded(fit.codes[:, 0], seen.n_items)
         codes[change.new_items] = 0  # which tells nothing of users
+        new = change.new_users
+        pmf[new] = self._new_pmfs(seen.by_user.taken(new), codes)
         found: list[NDArray[Any]] = [codes[items], np.zeros(len(items), dtype=np.bool_)]
-        if items.size:
-            pmf[new] = self._new_pmfs(seen.by_user.taken(new), codes)
-            by_item, seeds = seen.by_item.taken(items), np.zeros(len(items), dtype=np.uint64)
-            step = SolveNewIndicators(*fit.expected_item)
-            checked_engine(self.settings).run(step, by_item, pmf, *found, seeds)
-            codes[items] = found[0]
-        pmf[users] = self._solved(seen.by_user.taken(users), codes, *self._pulls(users))
+        G, pulls = self._item_pulls(change)
+        seeds = np.zeros(len(items), dtype=np.uint64)
+        step = SolvePulledIndicators(G)
+        engine.run(step, seen.by_item.taken(items), pmf, pulls, *found, seeds)
+        moved = np.union1d(new_to_it, items[codes[items] != found[0]])
+        codes[items] = found[0]
+        G, pulls = self._user_pulls(change, codes)
+        pmf[users] = self._solved(seen.by_user.taken(users), codes, G, pulls)
         as_the_population(pmf, users, seen.by_user.rated)
         proved, noise = padded(fit.proved, seen.n_items), np.sqrt(fit.variance)
         proved[items] = found[1]
@@ -263,11 +272,11 @@ class CompressedModel(FittedModel):
             observations=seen,
             pmf=pmf,
             codes=codes[:, None],
-            error=change._replace(items=items).error(fit.error, (fit.pmf, fit.indicators), now),
+            error=change.error(fit.error, (fit.pmf, fit.indicators), now),
             proved=proved,
             noise=padded(fit.noise, seen.n_users, noise),
-            half_codes=_with_new(fit.half_codes, codes, items),
-            **fit.met_now(seen, come, items, checked_engine(self.settings)),
+            half_codes=_with_moved(fit.half_codes, codes, moved),
+            **fit.met_now(seen, come, new_to_it, engine),
         )
         if not updated.learnt_from_some:
             raise UserError(
@@ -276,21 +285,43 @@ class CompressedModel(FittedModel):
             )
         return type(self)(updated, self.settings)
 
-    def _pulls(self, users: Positions) -> tuple[Floats, Floats]:
-        """What draws users beside their ratings now: x'Gx - 2h'x, with G and the h of each.
+    def _item_pulls(self, change: Update) -> tuple[Floats, Floats]:
+        """What draws the items of a change beside their ratings: x'Gx - 2h'x, with the h of each.
 
-        New ones are drawn to the mean PMF. A user of the fit is drawn to the present PMF theta:
-        h = (Q + G) theta - r, with the sums Q and r of the ratings so far. So with these ratings
-        theta is the solution, and what the average knew of the user is kept.
+        New ones are drawn to the mean item, those of the fit to their sets.
+        """
+        fit = self.record
+        G, h = fit.expected_item
+        learnt = change.items[change.items < fit.n_learnt_items]
+        learnt = learnt[fit.observations.by_item.rated[learnt]]
+        pulls = np.tile(h, (len(change.items), 1))
+        own = np.empty((len(learnt), fit.n_events))
+        sets = fit.indicators[learnt].astype(np.float64)
+        by_item = change.known.by_item.taken(learnt)
+        checked_engine(self.settings).run(Pull(G), by_item, fit.pmf, sets, own)
+        own += fit.weighed_noise * STAY * (2.0 * sets - 1.0)
+        pulls[np.searchsorted(change.items, learnt)] = own
+        return G, pulls
+
+    def _user_pulls(self, change: Update, codes: Codes) -> tuple[Floats, Floats]:
+        """The same for the users of a change, given the sets as they are now.
+
+        New ones are drawn to the mean PMF, those of the fit to their PMFs: so what the average knew
+        of a user beyond the ratings is kept.
         """
         fit = self.record
         G, h = fit.expected_user
-        pulls = np.tile(h, (len(users), 1))
-        learnt = users[users < fit.n_learnt_users]  # the first of them
-        by_user, bits = fit.observations.by_user.taken(learnt), fit.indicators.astype(np.float64)
+        pulls = np.tile(h, (len(change.users), 1))
+        learnt = change.users[change.users < fit.n_learnt_users]  # the first of them
+        by_user, bits = change.known.by_user.taken(learnt), numbers(codes, fit.n_events)
         rows = fit.pmf[learnt], pulls[: len(learnt)]
-        checked_engine(self.settings).run(PullPmfs(G), by_user, bits, *rows)
+        checked_engine(self.settings).run(Pull(G), by_user, bits, *rows)
         return G, pulls
+
+    def doubt(self, users: Positions, items: Positions) -> Floats:
+        """The variance of new ratings around the predictions: noise, and what is not known."""
+        fit = self.record
+        return np.asarray(np.square(fit.noise)[users] + fit.unsure**2 + fit.loss**2)
 
     def diagnostics(self) -> DataFrame:
         """How far another run would find the same events: a DataFrame with one row per event.

@@ -17,6 +17,7 @@ from eventspace import indicators, pmf
 from eventspace._base.codes import WORD
 from eventspace._base.version import __version__
 from eventspace.data.entries import Entries
+from eventspace.data.forgetting import Forgetting
 from eventspace.data.frames import LIBRARIES
 from eventspace.data.ids import Ids
 from eventspace.data.invariants import (
@@ -57,6 +58,8 @@ HEADER_KEYS = (
     "scale",
     "library",
     "missing",
+    "half_life",
+    "now",
 )
 ENTRIES = ("ptr", "index", "value", "weight")
 SWITCHES = ("verbose", "warm_start")
@@ -96,6 +99,7 @@ def save_fit(fit: Fit, settings: Any, path: str | os.PathLike[str]) -> None:
         "scale": list(seen.scale),
         "library": seen.library,
         "missing": seen.missing,
+        **dict(zip(("half_life", "now"), seen.forgetting or (None, None), strict=True)),
         **_numbers(fit),
     }
     arrays = _arrays(fit)
@@ -155,6 +159,8 @@ def load_fit(path: str | os.PathLike[str], wanted: str | None = None) -> tuple[F
             stored.header.pop("loss", None)  # which a descent does not have
         if stored.header["version"] < 4:
             stored.header["missing"] = 0.0
+        if stored.header["version"] < 5:
+            stored.header |= {"half_life": None, "now": None}
         if name not in list(KINDS) or wanted not in (None, name):
             held = (
                 name
@@ -226,6 +232,7 @@ def _revived(kind: type[Fit], header: dict[str, Any], arrays: Mapping[str, NDArr
         _scale(header["scale"]),
         _library(header["library"]),
         float(header["missing"]),
+        _forgetting(header["half_life"], header["now"]),
     )
     parts: dict[str, Any] = {name: arrays[name] for name in _names(kind, ARRAYS)}
     parts |= {name: header[name] for name in _names(kind, NUMBERS)}
@@ -244,6 +251,18 @@ def _scale(written: list[float]) -> Scale:
     if not lo < hi or not math.isfinite(hi - lo):
         raise InvariantError(f"its scale is {written!r:.60}")
     return float(lo), float(hi)
+
+
+def _forgetting(half_life: Any, now: Any) -> Forgetting | None:
+    """How the ratings fade, if they do."""
+    if half_life is None and now is None:
+        return None
+    if not all(type(written) in (int, float) for written in (half_life, now)):
+        raise InvariantError(f"its half-life is {half_life!r:.60} at the time {now!r:.60}")
+    try:
+        return Forgetting(float(half_life), float(now))
+    except OverflowError:
+        raise InvariantError("its half-life, or its time, is beyond all numbers") from None
 
 
 def _library(written: str) -> str:

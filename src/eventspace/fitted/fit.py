@@ -233,12 +233,12 @@ class CompressedFit(Fit):
         covariance = np.atleast_2d(np.cov(pmf.T, bias=True))
         more = MORE * float(np.trace(covariance)) / self.n_events + TINY
         inverse = np.linalg.inv(covariance + more * np.eye(self.n_events))
-        G = np.asarray(self._weighed_noise * inverse, dtype=np.float64)
+        G = np.asarray(self.weighed_noise * inverse, dtype=np.float64)
         return G, G @ pmf.mean(axis=0)
 
     @property
-    def expected_item(self) -> tuple[Floats, Floats, float]:
-        """For new items: a quadratic around the mean item m, (x - m)'G(x - m), as G, Gm and m'Gm.
+    def expected_item(self) -> tuple[Floats, Floats]:
+        """For new items: a quadratic around the mean item m, (x - m)'G(x - m), as G and Gm.
 
         Its strength is that with which known items keep to the mean one.
         """
@@ -247,11 +247,11 @@ class CompressedFit(Fit):
         square, mean = pmf.T @ pmf / len(pmf), bits.mean(axis=0)
         apart = bits - mean
         spread = float(np.einsum("id,de,ie->i", apart, square, apart).mean())
-        G = self._weighed_noise / max(spread, TINY) * square
-        return G, G @ mean, float(mean @ G @ mean)
+        G = self.weighed_noise / max(spread, TINY) * square
+        return G, G @ mean
 
     @property
-    def _weighed_noise(self) -> float:
+    def weighed_noise(self) -> float:
         """The variance of an observation, in the unit of the weights."""
         return self.observations.mean_weight * self.variance
 

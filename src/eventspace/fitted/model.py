@@ -20,10 +20,11 @@ from eventspace._base.randomness import streams
 from eventspace._base.types import Codes, Floats, Positions
 from eventspace.data.frames import DataFrame
 from eventspace.data.observations import Observations
-from eventspace.data.updates import read_update
+from eventspace.data.updates import read_new, read_update
 from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.files import check_parts, save_fit
 from eventspace.fitted.fit import DescentFit, Fit, as_the_population, padded
+from eventspace.fitted.monitoring import Monitoring, monitored
 from eventspace.fitted.rules import RuleTeller
 from eventspace.fitted.summary import Summary, summary_of_model
 from eventspace.fitting.constraints import given_indicators
@@ -187,6 +188,40 @@ class FittedModel(RuleTeller):
             gap=gap,
         )
         return type(self)(updated, self.settings)
+
+    def monitor(self, X: Any) -> Monitoring:
+        """How well the model predicts new ratings, before they are taken in.
+
+        ``X`` is a table as for :meth:`update`; the model does not change. Printed, the answer is a
+        few sentences: the RMSE of these ratings beside what was expected of them, how many users
+        and items have moved, and whether a refit is due. Its ``moved`` is a DataFrame with users
+        and items, the most surprising first. Ratings of users or items that the model has no
+        rating of are counted, and not judged.
+        """
+        known = self.observations
+        if known.missing:
+            raise UserError(
+                "Stored ratings alone say little of a model in which a missing one says no: "
+                "compare it with evaluate."
+            )
+        new = read_new(known, X)
+        users, items, _ = new.coo()
+        rated_users = padded(known.by_user.rated, new.n_users)
+        rated_items = padded(known.by_item.rated, new.n_items)
+        judged = rated_users[users] & rated_items[items]
+        pairs = users[judged], items[judged]
+        return monitored(known, new, judged, self.predict_positions(*pairs), self.doubt(*pairs))
+
+    def doubt(self, users: Positions, items: Positions) -> Floats:
+        """The variance of new ratings around the predictions, in probability.
+
+        That of the ratings of the fit. A PMF with n masses has taken n - 1 numbers from these, and
+        a set one for each event, if there are so many: new ratings have not been fitted.
+        """
+        fit, seen = self.record, self.observations
+        of_pmfs = (fit.pmf[seen.by_user.rated] > 0).sum() - seen.by_user.rated.sum()
+        n, fitted = seen.n_observed, of_pmfs + np.minimum(seen.by_item.sizes, fit.n_events).sum()
+        return np.asarray(np.square(fit.spread)[users] * n / max(n - fitted, 0.5 * n))
 
     # what it means
 

@@ -29,7 +29,7 @@ from eventspace._base.progress import bar
 from eventspace.storage.text_arrays import Spelt, bounded, decoded, read_spelt, spelt, strict_json
 
 FORMAT = "eventspace model"
-VERSION = 4
+VERSION = 5
 HEADER = "header.json"
 
 MOST_MEMBERS = 64

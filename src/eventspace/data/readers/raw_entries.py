@@ -56,7 +56,8 @@ class RawEntries:
 
     ``rows`` is where an entry stood in the caller's data, None if they stand there in this order,
     and ``table`` says where such a row is. With ``counts`` the values are successes and the weights
-    trials. Without ``valued`` nobody has said them: every row is a yes.
+    trials. Without ``valued`` nobody has said them: every row is a yes. ``times`` are when the
+    entries were made, where they are to fade.
     """
 
     user_ids: Ids
@@ -70,6 +71,7 @@ class RawEntries:
     valued: bool = True
     library: str = "pandas"
     table: Table | None = None
+    times: npt.NDArray[np.float64] | None = None
 
     @property
     def in_text(self) -> bool:
@@ -88,15 +90,16 @@ class RawEntries:
         place = in_row(row) if self.table is None else self.table.place(row)
         return f"{place}, user {shown(user)}, item {shown(item)}"
 
-    def kept(self, mask: Bits) -> RawEntries:
-        """These entries only."""
+    def kept(self, mask: Bits | npt.NDArray[np.int64]) -> RawEntries:
+        """These entries only, or in this order."""
         return replace(
             self,
             users=self.users[mask],
             items=self.items[mask],
             values=self.values[mask],
             weights=None if self.weights is None else self.weights[mask],
-            rows=np.flatnonzero(mask) if self.rows is None else self.rows[mask],
+            times=None if self.times is None else self.times[mask],
+            rows=(np.arange(len(self.users)) if self.rows is None else self.rows)[mask],
         )
 
 

@@ -1,0 +1,175 @@
+"""New ratings against what a model expects of them: does it still fit, and who has moved?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eventspace._base.printable import shown
+from eventspace._base.types import Bits, Floats, Positions
+from eventspace.data.frames import DataFrame, data_frame
+from eventspace.data.observations import Observations
+from eventspace.rules.significance import q_values
+
+SURE = 1.96  # standard errors either way: 95 %
+MOVED = 0.05  # of those named, this part may be named wrongly
+SLACK = 1.05  # times the expected RMSE is still as expected: models are a little optimistic
+NAMED = 3
+LEAST_DISPERSION = 0.1  # of squared errors that are nearly all the same
+
+
+class Surprise(NamedTuple):
+    """How far the new ratings of each row, a user or an item, are from what was expected."""
+
+    rows: Positions
+    n_ratings: Floats
+    squares: Floats  # the sum of squared errors
+    expected: Floats  # the same, as expected
+    p_values: Floats
+
+    @classmethod
+    def of(cls, rows: NDArray[Any], error: Floats, variance: Floats) -> Surprise:
+        """Of entries with these rows, squared errors and expected squared errors.
+
+        The ratios error / variance of n ratings of a row add up to n times their mean over all
+        entries. The chance of so great a sum is that under the Gamma law with the mean and the
+        variance that n ratios of these entries have. So a model whose errors are all greater than
+        expected names nobody, and one that is too modest misses nobody.
+        """
+        from scipy.special import gammaincc
+
+        own, at = np.unique(rows, return_inverse=True)
+        if not own.size:
+            return cls(own, *np.empty((4, 0)))
+        n, squares, expected = (
+            np.bincount(at, x).astype(np.float64) for x in (np.ones(len(at)), error, variance)
+        )
+        ratio = error / variance
+        mean = float(ratio.mean())
+        spread = max(float(ratio.var()) / mean**2, LEAST_DISPERSION) if mean > 0 else 1.0
+        total = np.bincount(at, ratio) / (mean or 1.0)
+        return cls(own, n, squares, expected, np.asarray(gammaincc(n / spread, total / spread)))
+
+
+@dataclass(frozen=True)
+class Monitoring:
+    """What new ratings say of a model. As text, it is a few plain sentences.
+
+    RMSEs are in the unit of the table. ``expected_rmse`` is what the model expects of these very
+    ratings, ``rmse`` what was found, and ``low`` and ``high`` its interval (95 %, by users).
+    ``moved`` is a DataFrame with the users and items whose ratings surprise most: ``kind``,
+    ``id``, ``ratings``, ``rmse``, ``expected``, ``surprise`` (in standard deviations), ``p_value``
+    and ``q_value``. Those with q < 0.05 have moved, but for one in twenty.
+    """
+
+    n_ratings: int  # of users and items that the model has ratings of
+    n_others: int  # of new ones, which tell nothing about what was known
+    rmse: float
+    low: float
+    high: float
+    expected_rmse: float
+    moved: DataFrame = field(repr=False)
+    n_moved: tuple[int, int]  # users and items
+    n_judged: tuple[int, int]
+    names: tuple[str, ...]  # the first of those that have moved
+
+    @property
+    def refit_due(self) -> bool:
+        """Whether errors are surely more than a twentieth greater than expected."""
+        return self.low > SLACK * self.expected_rmse
+
+    def __str__(self) -> str:
+        if not self.n_ratings:
+            return (
+                f"None of the {self.n_others:,} ratings is of a user and an item that the model "
+                "knows: they say nothing of how well it fits. Update takes them in."
+            )
+        others = f"; {self.n_others:,} are of new users or items" if self.n_others else ""
+        (users, items), (of_users, of_items) = self.n_moved, self.n_judged
+        more = ", ..." * (users + items > len(self.names))
+        who = f": {', '.join(self.names)}{more}" if self.names else ""
+        lines = [
+            f"{self.n_ratings:,} ratings of users and items that the model knows{others}.",
+            f"RMSE {self.rmse:.4g} [{self.low:.4g}, {self.high:.4g}], "
+            f"expected {self.expected_rmse:.4g}.",
+            f"{users:,} of {of_users:,} users and {items:,} of {of_items:,} items have moved{who}.",
+        ]
+        if self.refit_due:
+            greater = self.rmse / self.expected_rmse - 1
+            lines.append(f"A refit is due: errors are {greater:.0%} greater than expected.")
+        else:
+            lines.append("No refit is due: update takes these ratings in.")
+        return "\n".join(lines)
+
+
+def monitored(
+    known: Observations,
+    new: Observations,
+    judged: Bits,
+    predicted: Floats,
+    variance: Floats,
+) -> Monitoring:
+    """The entries of ``new`` that are ``judged``, beside their predictions and what these leave."""
+    users, items, value = new.coo()
+    users, items, value = users[judged], items[judged], value[judged]
+    unit = known.scale[1] - known.scale[0]
+    error = np.square(value - predicted) * unit**2
+    expected = variance * unit**2
+    of_users, of_items = (Surprise.of(rows, error, expected) for rows in (users, items))
+    n, n_others = len(error), new.n_observed - len(error)
+    mse = float(error.mean()) if n else math.nan
+    half = SURE * _standard_error(of_users.squares, of_users.n_ratings)
+    table, n_moved, names = _moved(known, of_users, of_items)
+    return Monitoring(
+        n,
+        n_others,
+        math.sqrt(mse),
+        math.sqrt(max(mse - half, 0.0)),
+        min(math.sqrt(mse + half), unit),
+        math.sqrt(float(expected.mean())) if n else math.nan,
+        table,
+        n_moved,
+        (len(of_users.rows), len(of_items.rows)),
+        names,
+    )
+
+
+def _standard_error(squares: Floats, n: Floats) -> float:
+    """That of sum(squares) / sum(n), with users that come by chance; infinite for one user."""
+    if len(n) < 2:
+        return math.inf if len(n) else math.nan
+    apart = squares - squares.sum() / n.sum() * n
+    return float(np.sqrt(np.sum(apart**2) * len(n) / (len(n) - 1)) / n.sum())
+
+
+def _moved(
+    known: Observations, of_users: Surprise, of_items: Surprise
+) -> tuple[DataFrame, tuple[int, int], tuple[str, ...]]:
+    """Users and items by their surprise, how many of each have moved, and some of these."""
+    from scipy.special import ndtri
+
+    both = [np.concatenate(parts) for parts in zip(of_users, of_items, strict=True)]
+    _, n, squares, expected, p = both
+    q = q_values(p, np.ones(len(p), np.bool_))
+    order = np.lexsort((-n, p))
+    n_users = len(of_users.rows)
+    kind = np.repeat(["user", "item"], [n_users, len(p) - n_users])
+    ids = [known.user_ids[u] for u in of_users.rows] + [known.item_ids[i] for i in of_items.rows]
+    columns: dict[str, Any] = {
+        "kind": kind[order],
+        "id": [ids[k] for k in order],
+        "ratings": n[order].astype(np.int64),
+        "rmse": np.sqrt(squares / n)[order],
+        "expected": np.sqrt(expected / n)[order],
+        "surprise": -ndtri(np.clip(p, 1e-300, 1 - 1e-16))[order],
+        "p_value": p[order],
+        "q_value": q[order],
+    }
+    found = q < MOVED
+    counts = int(found[:n_users].sum()), int(found[n_users:].sum())
+    names = tuple(f"{kind[k]} {shown(ids[k])}" for k in order[:NAMED] if found[k])
+    return data_frame(columns, known.library), counts, names

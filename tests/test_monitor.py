@@ -1,0 +1,180 @@
+"""New ratings beside what a model expects of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from eventspace import (
+    KolmogorovDescent,
+    KolmogorovEnsemble,
+    KolmogorovModel,
+    KolmogorovPosterior,
+    Observations,
+)
+from eventspace.fitted.monitoring import Surprise
+from tests.command import in_process
+
+CHAINS: dict[str, Any] = {"n_chains": 2, "n_warmup": 20, "n_draws": 20, "n_jobs": 1}
+NOISE = 0.15
+
+
+class World:
+    """Users and items of four events, whose ratings come in two tables."""
+
+    def __init__(self, seed: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        self.pmf = rng.dirichlet(np.full(4, 0.5), 120)
+        self.bits = rng.random((60, 4)) < 0.5
+        self.early, self.late = self.table(rng, 0.4), self.table(rng, 0.15)
+
+    def table(self, rng: np.random.Generator, share: float) -> pd.DataFrame:
+        u, i = np.nonzero(rng.random((120, 60)) < share)
+        chance = (self.pmf @ self.bits.T)[u, i]
+        value = np.clip(chance + rng.normal(0, NOISE, len(u)), 0, 1)
+        return pd.DataFrame({"user": u, "item": i, "value": value})
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World()
+
+
+@pytest.fixture(scope="module")
+def model(world) -> KolmogorovModel:
+    seen = Observations.of(world.early, scale=(0, 1))
+    return KolmogorovModel(4, **CHAINS, meets=False, random_state=0).fit(seen)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        KolmogorovDescent(4, random_state=0),
+        KolmogorovEnsemble(4, n_models=3, random_state=0),
+        KolmogorovPosterior(4, **CHAINS, meets=False, random_state=0),
+    ],
+    ids=lambda kind: type(kind).__name__,
+)
+def test_every_kind_expects_what_it_finds_where_nothing_moves(kind, world) -> None:
+    found = kind.fit(Observations.of(world.early, scale=(0, 1))).monitor(world.late)
+    assert found.rmse == pytest.approx(found.expected_rmse, rel=0.15)
+    assert not found.refit_due
+    assert sum(found.n_moved) <= 1
+    assert "No refit is due" in str(found)
+
+
+def test_it_says_what_it_found_and_changes_nothing(model, world) -> None:
+    before = model.fitted_
+    found = model.monitor(world.late)
+    assert model.fitted_ is before
+    error = model.predict((world.late["user"], world.late["item"])) - world.late["value"]
+    assert found.rmse == pytest.approx(np.sqrt(np.mean(error**2)))
+    assert found.low < found.rmse < found.high
+    assert found.rmse == pytest.approx(found.expected_rmse, rel=0.15)
+    assert found.n_ratings == len(world.late)
+    assert sum(found.n_moved) <= 1
+    table = found.moved
+    assert list(table) == ["kind", "id", "ratings", "rmse", "expected", "surprise", "p_value",
+                           "q_value"]  # fmt: skip
+    assert table["p_value"].is_monotonic_increasing
+    one = table[table["kind"] == "item"].iloc[0]
+    own = world.late["item"] == one["id"]
+    assert one["ratings"] == own.sum()
+    assert one["rmse"] == pytest.approx(np.sqrt(np.mean(error[own] ** 2)))
+
+
+def test_those_who_moved_are_named(model, world) -> None:
+    late = world.late.copy()
+    moved = late["user"].isin([5, 6]) | (late["item"] == 7)
+    late.loc[moved, "value"] = 1 - (late.loc[moved, "value"] > 0.5)
+    found = model.monitor(late)
+    named = found.moved[found.moved["q_value"] < 0.05]
+    assert set(zip(named["kind"], named["id"], strict=True)) == {
+        ("user", 5),
+        ("user", 6),
+        ("item", 7),
+    }
+    assert found.n_moved == (2, 1)
+    assert "2 of 120 users and 1 of 60 items have moved: " in str(found)
+    assert "user 5" in str(found)
+
+
+def test_a_refit_is_due_when_much_has_moved(model, world) -> None:
+    late = world.late.assign(value=1 - world.late["value"])
+    found = model.monitor(late)
+    assert found.refit_due
+    assert "A refit is due: errors are" in str(found)
+
+
+def test_new_users_and_items_are_not_judged(model, world) -> None:
+    some = world.late.head(10)
+    strangers = pd.DataFrame({"user": [3, 999, 998], "item": [777, 4, 777], "value": 0.5})
+    found = model.monitor(pd.concat([some, strangers]))
+    assert (found.n_ratings, found.n_others) == (10, 3)
+    assert "; 3 are of new users or items." in str(found)
+    alone = model.monitor(strangers)
+    assert (alone.n_ratings, len(alone.moved), alone.refit_due) == (0, 0, False)
+    assert str(alone).startswith("None of the 3 ratings is of a user and an item")
+    one = model.monitor(some.head(1))
+    assert (one.low, one.high) == (0.0, 1.0)
+
+
+def test_where_a_missing_rating_says_no_there_is_nothing_to_compare() -> None:
+    visits = Observations.of(([0, 0, 1, 2], [0, 1, 1, 0]), missing="no")
+    model = KolmogorovDescent(2, random_state=0).fit(visits)
+    with pytest.raises(ValueError, match="compare it with evaluate"):
+        model.monitor(visits)
+
+
+def test_p_values_are_uniform_where_nothing_moves() -> None:
+    """Also where all errors are thrice as great as expected, of normal errors."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 400, 8000)
+    error = np.square(rng.normal(0, 1.0, 8000))
+    for expected in (1.0, 1 / 3):
+        p = Surprise.of(rows, error, np.full(8000, expected)).p_values
+        assert stats.kstest(p, "uniform").pvalue > 0.01
+
+
+def test_the_command_says_the_same(model, world, tmp_path, capsys) -> None:
+    model.save(tmp_path / "m")
+    world.late.to_csv(tmp_path / "late.csv", index=False)
+    moved = tmp_path / "moved.csv"
+    done = in_process(["monitor", tmp_path / "m", tmp_path / "late.csv", "-o", moved], capsys)
+    found = model.monitor(pd.read_csv(tmp_path / "late.csv"))
+    assert done.out == f"{found}\n"
+    assert pd.read_csv(moved)["id"].tolist() == found.moved["id"].tolist()
+    done = in_process(["monitor", tmp_path / "m", tmp_path / "late.csv", "--json"], capsys)
+    said = json.loads(done.out)
+    assert said["rmse"] == pytest.approx(found.rmse)
+    assert said["refit_due"] is False
+    assert len(said["moved"]) == len(found.moved)
+
+
+def test_the_commands_forget(world, tmp_path, capsys) -> None:
+    for name, table, at in (("early", world.early, 0), ("late", world.late, 100)):
+        table.assign(day=at).to_csv(tmp_path / f"{name}.csv", index=False)
+    path = tmp_path / "m"
+    options = ["--kind", "descent", "--events", "4", "--scale", "0,1"]
+    clock = ["--time", "day", "--half-life", "50"]
+    in_process(["fit", tmp_path / "early.csv", "-o", path, *options, *clock], capsys)
+    in_process(["update", path, tmp_path / "late.csv", "--time", "day"], capsys)
+    seen = Observations.of(
+        pd.read_csv(tmp_path / "early.csv"), scale=(0, 1), half_life=50, time="day"
+    )
+    expected = KolmogorovDescent(4, random_state=0).fit(seen)
+    late = Observations.of(
+        pd.read_csv(tmp_path / "late.csv"), scale=(0, 1), half_life=50, time="day"
+    )
+    expected.update(late)
+    found = KolmogorovDescent.load(path)
+    np.testing.assert_array_equal(found.predict(), expected.predict())
+    assert set(np.unique(found.observations_.by_user.weight)) == {0.25, 1.0}
+    wrong = ["--time", "day", "--half-life", "x"]
+    done = in_process(["fit", tmp_path / "early.csv", "-o", path, *wrong], capsys, code=2)
+    assert "--half-life x is no time" in done.err
