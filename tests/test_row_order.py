@@ -98,9 +98,10 @@ def test_long(name: str, kind: str) -> None:
 def test_wide(name: str, kind: str) -> None:
     table = rated(IDS[kind], IDS[kind][::-1])
     rng = np.random.default_rng(2)
-    wide = pd.DataFrame(np.nan, index=pd.Index(IDS[kind], dtype=object), columns=IDS[kind])
-    for row in table.itertuples():
-        wide.iloc[IDS[kind].index(row.user), IDS[kind].index(row.item)] = row.value
+    cells = np.full((len(IDS[kind]), len(IDS[kind])), np.nan)
+    for user, item, value in table.itertuples(index=False):
+        cells[IDS[kind].index(user), IDS[kind].index(item)] = value
+    wide = pd.DataFrame(cells, index=pd.Index(IDS[kind], dtype=object), columns=IDS[kind])
     mixed = wide.iloc[rng.permutation(len(wide)), rng.permutation(len(wide))]
     one, other = (clone(MODELS[name]).fit(Observations.from_wide(rows)) for rows in (wide, mixed))
     same(one, other)
