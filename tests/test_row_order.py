@@ -98,10 +98,10 @@ def test_long(name: str, kind: str) -> None:
 def test_wide(name: str, kind: str) -> None:
     table = rated(IDS[kind], IDS[kind][::-1])
     rng = np.random.default_rng(2)
-    chances = np.full((len(IDS[kind]), len(IDS[kind])), np.nan)
+    cells = np.full((len(IDS[kind]), len(IDS[kind])), np.nan)
     for user, item, value in table.itertuples(index=False):
-        chances[IDS[kind].index(user), IDS[kind].index(item)] = value
-    wide = pd.DataFrame(chances, index=pd.Index(IDS[kind], dtype=object), columns=IDS[kind])
+        cells[IDS[kind].index(user), IDS[kind].index(item)] = value
+    wide = pd.DataFrame(cells, index=pd.Index(IDS[kind], dtype=object), columns=IDS[kind])
     mixed = wide.iloc[rng.permutation(len(wide)), rng.permutation(len(wide))]
     one, other = (clone(MODELS[name]).fit(Observations.from_wide(rows)) for rows in (wide, mixed))
     same(one, other)
