@@ -8,9 +8,14 @@ import pytest
 from scipy import sparse
 
 from eventspace import KolmogorovDescent, Observations
+from eventspace._base.codes import unpack
 from eventspace.baselines import HypercubeModel
+from eventspace.data.ids import Ids
 from eventspace.datasets.generators import planted
+from eventspace.engines.cpu import CPU
+from eventspace.fitting.constraints import SharedIndicators
 from eventspace.identifiability import identifiability
+from eventspace.indicators import Exact
 from tests import naive
 
 
@@ -224,3 +229,19 @@ def test_the_penalty_of_a_shared_set_is_that_of_all_items() -> None:
             2, indicators="shared", indicator_penalty=penalty, pmf_penalty=0.01, random_state=0
         ).fit(table)
         assert model.indicators_[0].sum() == size
+
+
+def test_a_shared_set_is_the_best_also_if_there_are_as_many_entries_as_users() -> None:
+    """Rolled into one row, they are no full row: users occur more than once, or not at all."""
+    users, items = np.array([0, 0, 1, 1, 2, 3]), np.array([0, 1, 0, 1, 0, 1])
+    values = np.array([0.9, 0.8, 0.1, 0.2, 0.7, 0.3])
+    seen = Observations.of((users, items, values), scale=(0, 1), users=Ids(range(6)))
+    pmf = np.random.default_rng(0).dirichlet(np.ones(3), 6)
+    step = SharedIndicators(CPU(), Exact(), 0.0)
+    found = step(seen.by_item, pmf, np.zeros(2, np.uint64), np.zeros(2, np.uint64))
+    costs = [
+        sum((pmf[u] @ unpack(np.array([[code]], np.uint64), 3)[0] - p) ** 2
+            for u, p in zip(users, values, strict=True))
+        for code in range(8)
+    ]  # fmt: skip
+    assert found.codes.tolist() == [int(np.argmin(costs))] * 2

@@ -42,7 +42,9 @@ class SharedIndicators:
             raise UserError(
                 "indicators='shared' is for tables in which what is missing says nothing."
             )
-        rolled = by_item._replace(ptr=by_item.ptr[[0, -1]])
+        # a row with as many entries as there are users would pass for one of a full table
+        weight = by_item.weight if by_item.weight.size else np.ones_like(by_item.value)
+        rolled = by_item._replace(ptr=by_item.ptr[[0, -1]], weight=weight)
         solve = FreeIndicators(self.engine, self.solver, self.penalty * len(codes))
         found = solve(rolled, pmf, codes[:1], seeds[:1])
         return Indicators(*(np.repeat(part, len(codes)) for part in found))
