@@ -231,17 +231,15 @@ def test_the_penalty_of_a_shared_set_is_that_of_all_items() -> None:
         assert model.indicators_[0].sum() == size
 
 
-def test_a_shared_set_is_the_best_also_if_there_are_as_many_entries_as_users() -> None:
+@pytest.mark.parametrize("seed", range(10))
+def test_a_shared_set_is_the_best_also_if_there_are_as_many_entries_as_users(seed: int) -> None:
     """Rolled into one row, they are no full row: users occur more than once, or not at all."""
+    rng = np.random.default_rng(seed)
     users, items = np.array([0, 0, 1, 1, 2, 3]), np.array([0, 1, 0, 1, 0, 1])
-    values = np.array([0.9, 0.8, 0.1, 0.2, 0.7, 0.3])
+    values, pmf = rng.random(6), rng.dirichlet(np.ones(3), 6)
     seen = Observations.of((users, items, values), scale=(0, 1), users=Ids(range(6)))
-    pmf = np.random.default_rng(0).dirichlet(np.ones(3), 6)
     step = SharedIndicators(CPU(), Exact(), 0.0)
     found = step(seen.by_item, pmf, np.zeros(2, np.uint64), np.zeros(2, np.uint64))
-    costs = [
-        sum((pmf[u] @ unpack(np.array([[code]], np.uint64), 3)[0] - p) ** 2
-            for u, p in zip(users, values, strict=True))
-        for code in range(8)
-    ]  # fmt: skip
+    sets = unpack(np.arange(8, dtype=np.uint64)[:, None], 3)
+    costs = np.square(pmf[users] @ sets.T - values[:, None]).sum(axis=0)
     assert found.codes.tolist() == [int(np.argmin(costs))] * 2
