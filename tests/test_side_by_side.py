@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from eventspace._base import checkpoint as checkpoints
+from eventspace._base.checkpoint import checkpoint_at
 from eventspace._base.randomness import Generators, each_generator, streams
 from eventspace.engines.cpu import CPU
 from eventspace.engines.workbench import Cores
@@ -137,3 +141,36 @@ def test_what_is_kept_of_chains_is_not_drawn_over() -> None:
         for earlier, later in pairwise(draws.pmf):
             assert not np.array_equal(earlier, later)
         assert not np.array_equal(draws.precision[0], draws.precision[-1])
+
+
+@pytest.mark.parametrize("informed", [False, True])
+@pytest.mark.parametrize("n_abreast", [1, 2, 3])
+def test_chains_abreast_go_on_from_a_checkpoint(
+    n_abreast: int, informed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped after every sweep but the first few, they draw what they draw undisturbed."""
+    monkeypatch.setattr(checkpoints, "OFTEN", 0.0)
+    monkeypatch.setattr(checkpoints, "SHARE", 1)
+    seen, engine = table(n_users=60, n_items=20), Abreast(1, n_abreast)
+    sampler = Sampler(N_EVENTS, beforehand(seen, informed, None), engine, show=False)
+    expected, _ = sampler.sample(seen, generators(3), 2, 5, 2)
+    sweep, n_left = Chain.sweep, [0]
+
+    def stopping(self: Chain) -> None:
+        n_left[0] -= 1
+        if n_left[0] < 0:
+            raise StopAsyncIteration
+        sweep(self)
+
+    monkeypatch.setattr(Chain, "sweep", stopping)
+    found: list[Draws] = []
+    while not found:
+        n_left[0] = 3
+        with (
+            suppress(StopAsyncIteration),
+            checkpoint_at(tmp_path / "checkpoint", lambda: {"what": "chains"}) as kept,
+        ):
+            found, _ = sampler.sample(seen, generators(3), 2, 5, 2, kept)
+    for one, two in zip(found, expected, strict=True):
+        for here, there in zip(one, two, strict=True):
+            assert_array_equal(here, there)

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from eventspace import KolmogorovDescent
+from eventspace._base import checkpoint as checkpoints
 from eventspace.data.observations import Observations
 from eventspace.engines import engine
 from eventspace.engines.cuda import CUDA, search, tables
@@ -99,3 +101,29 @@ def test_a_table_stays_on_the_device_as_long_as_it_lives_here() -> None:
     assert len(tables._tables) == before + 2
     del first, second, observations
     assert len(tables._tables) == before
+
+
+def test_a_descent_on_the_device_goes_on_from_a_checkpoint(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(checkpoints, "OFTEN", 0.0)
+    monkeypatch.setattr(checkpoints, "SHARE", 1)
+    seen = Observations.from_wide(table(3, (12, 5), seed=4))
+
+    def model() -> KolmogorovDescent:
+        return KolmogorovDescent(3, n_iter=4, tol=0.0, n_init=1, engine="cuda", random_state=0)
+
+    undisturbed, update, n = model().fit(seen), DeviceStage.update_pmfs, [0]
+
+    def stopping(self, *arguments):
+        n[0] += 1
+        if n[0] == 3:
+            raise StopAsyncIteration
+        return update(self, *arguments)
+
+    monkeypatch.setattr(DeviceStage, "update_pmfs", stopping)
+    with pytest.raises(StopAsyncIteration):
+        model().fit(seen, checkpoint=tmp_path / "checkpoint")
+    again = model().fit(seen, checkpoint=tmp_path / "checkpoint")
+    assert n[0] == 5
+    assert_array_equal(again.pmf_, undisturbed.pmf_)
+    assert_array_equal(again.codes_, undisturbed.codes_)
+    assert_array_equal(again.history_, undisturbed.history_)
