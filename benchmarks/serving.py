@@ -1,6 +1,6 @@
 """A model in a server: a request by a call and over HTTP, and the memory of forked workers.
 
-The server is the standard library's, with nothing but ``predict`` and ``recommend`` in it. The model
+The server is the standard library's, with only ``predict`` and ``recommend`` in it. The model
 is the demonstration's: MovieLens small. Each figure is the median of its repeats.
 
     python -m benchmarks.serving
@@ -35,7 +35,7 @@ def server(answers: dict[str, Callable[[], object]]) -> ThreadingHTTPServer:
         protocol_version = "HTTP/1.1"
         wbufsize, disable_nagle_algorithm = -1, True  # one packet: two wait for each other
 
-        def do_GET(self) -> None:  # noqa: N802
+        def do_GET(self) -> None:
             body = json.dumps(answers[self.path]()).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
