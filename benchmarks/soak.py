@@ -263,17 +263,17 @@ class Watched:
         return True
 
     def row(self) -> dict[str, Any]:
-        """The memory in the second tenth and in the last, and the slope between, in a line."""
-        at, held = np.array(self.samples[: -max(3, len(self.samples) // 50)]).T
-        tenth = len(at) // 10
-        slope = np.polyfit(at[tenth:] / 3600, held[tenth:], 1)[0]
+        """The memory in the second quarter and in the last, and the slope from the half on."""
+        at, held = np.array(self.samples[: -max(3, len(self.samples) // 20)]).T  # before it ends
+        quarter = len(at) // 4
+        slope = np.polyfit(at[2 * quarter :] / 3600, held[2 * quarter :], 1)[0]
         return {
             "program": self.name,
             "steps": f"{sum(self.steps.values()):,}",
-            "MB, second tenth": round(median(held[tenth : 2 * tenth].tolist())),
-            "MB, last tenth": round(median(held[-tenth:].tolist())),
+            "MB, second quarter": round(median(held[quarter : 2 * quarter].tolist())),
+            "MB, last quarter": round(median(held[3 * quarter :].tolist())),
             "MB, most": round(max(held)),
-            "slope, MB per hour": round(float(slope)),
+            "slope of the second half, MB per hour": round(float(slope)),
             "longest pause, s": round(self.longest, 1),
         }
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -85,13 +85,14 @@ def test_what_is_always_needed_may_be_used_by_anybody() -> None:
 
 def test_the_page_of_versions_shows_what_was_found() -> None:
     page = versions.PAGE.read_text(encoding="utf-8")
-    found = json.loads(versions.FOUND.read_text(encoding="utf-8"))
+    found = versions.kept()
     assert versions.shown(page, found) == page
     assert {name: one["failed"] for name, one in found.items()} == dict.fromkeys(found, 0)
 
 
 def test_the_oldest_versions_that_were_tested_are_those_that_are_allowed() -> None:
-    found = json.loads(versions.FOUND.read_text(encoding="utf-8"))[versions.ENVIRONMENTS[0]]
+    if (found := versions.kept().get(versions.ENVIRONMENTS[0])) is None:
+        pytest.skip("the page says that the oldest versions were not run: make test-versions does")
     for name, _, allowed, _ in required(PROJECT["dependencies"]):
         (lowest,) = (bound.version for bound in allowed if bound.operator == ">=")
         tested = Version(found["versions"][name])

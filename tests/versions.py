@@ -4,7 +4,7 @@
     python -m tests.versions 3.12-newest         # one of them
 
 Each has an environment of its own in build/versions, which uv makes. What passed is kept in
-tests/files/versions.json, and shown in docs/versions.md. A Python that uv does not find, and cannot
+tests/versions.json, and shown in docs/versions.md. A Python that uv does not find, and cannot
 fetch, is left as it was.
 """
 
@@ -30,7 +30,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 PYTHONS = re.findall(r"Python :: (3\.\d+)$", "\n".join(PROJECT["classifiers"]), re.MULTILINE)
 ENVIRONMENTS = [f"{PYTHONS[0]}-oldest", *(f"{python}-newest" for python in PYTHONS)]
 PACKAGES = [re.split(r"[<>=]", line)[0] for line in PROJECT["dependencies"]] + ["matplotlib"]
-FOUND = ROOT / "tests" / "files" / "versions.json"
+FOUND = ROOT / "tests" / "versions.json"
 PAGE = ROOT / "docs" / "versions.md"
 # Kernels, learning, files and commands: not the pages, the browser, the examples or other tools
 PART = ["tests/kernels"] + [f"tests/test_{name}.py" for name in (
@@ -117,10 +117,14 @@ def shown(page: str, found: dict[str, dict[str, Any]]) -> str:
     return re.sub(r"<!-- versions -->.*<!-- /versions -->", lambda _: block, page, flags=re.DOTALL)
 
 
+def kept() -> dict[str, dict[str, Any]]:
+    """What was found before."""
+    return json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.exists() else {}
+
+
 def main(names: list[str]) -> int:
     """Measure, keep and show; 1 if a test failed or an environment could not be made."""
-    found = json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.exists() else {}
-    bad = 0
+    found, bad = kept(), 0
     for name in names or ENVIRONMENTS:
         try:
             found[name] = measure(name)
