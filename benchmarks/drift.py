@@ -393,7 +393,7 @@ def main(parts: list[str]) -> None:
     if "cheap" in parts:
         kept(cheap={"MovieLens 100K": cheap("MovieLens 100K", 2)})
     if "1m" in parts:
-        kept(cheap={"MovieLens 1M": cheap("MovieLens 1M", 1)})
+        kept(cheap={"MovieLens 1M": cheap("MovieLens 1M", 2)})
     if "sets" in parts:
         kept(sets=sets())
     if "picture" in parts:

@@ -15,7 +15,8 @@ from eventspace._base.errors import UserError
 from eventspace._base.types import Positions
 from eventspace.data.frames import COLUMNS
 from eventspace.data.ids import Ids, distinct_of
-from eventspace.data.observations import NO_TIMES, Observations
+from eventspace.data.observations import Observations
+from eventspace.data.readers.clock import NO_TIMES
 from eventspace.data.readers.roles import (
     ColumnsError,
     assign,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -59,6 +60,20 @@ def half_life_of(option: Any) -> float:
             value=option,
         )
     return found
+
+
+def check_clock(known: Forgetting | None, time: Hashable | None, option: HalfLife | None) -> None:
+    """Refuse another half-life than that with which observations fade already."""
+    if time is None and option is None:
+        return
+    if known is None:
+        raise UserError("These observations have no times: state half_life where they are made.")
+    if option is not None and half_life_of(option) != known.half_life:
+        raise UserError(
+            f"is not the half-life of these observations, {known.half_life:g}.",
+            parameter="half_life",
+            value=option,
+        )
 
 
 def faded(entries: Entries, factor: float) -> Entries:

@@ -15,20 +15,18 @@ from eventspace._base.errors import UserError
 from eventspace._base.html import in_html
 from eventspace.data import scale as units
 from eventspace.data.entries import Entries, transpose
-from eventspace.data.forgetting import Forgetting, HalfLife, faded, half_life_of
+from eventspace.data.forgetting import Forgetting, HalfLife, check_clock, faded
 from eventspace.data.ids import Ids
 from eventspace.data.invariants import check_entries, check_forgetting, check_ids
 from eventspace.data.missing import MissingOption, scale_of_yes, that_speak, weight_of_missing
 from eventspace.data.ordering import Duplicates, ordered
 from eventspace.data.readers import raw_entries
-from eventspace.data.readers.clock import read_times
+from eventspace.data.readers.clock import NO_TIMES, clock_of
 from eventspace.data.readers.raw_entries import Known, RawEntries
 from eventspace.data.readers.roles import assign, long_roles
-from eventspace.data.readers.tables import Table, table_of
+from eventspace.data.readers.tables import table_of
 from eventspace.data.readers.text_options import TextKeywords, TextOptions, for_files
 from eventspace.data.scale import ScaleOption
-
-NO_TIMES = "Ratings that fade need times: pass a long table with a column of times."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,11 +128,11 @@ class Observations:
         if callable(getattr(data, "observations", None)):
             data = data.observations()
         if isinstance(data, Observations):
-            _check_clock(data, time, half_life)
+            check_clock(data.forgetting, time, half_life)
             return data._aligned(scale, known, None if missing is None else weight)
         table = table_of(data, options=options)
         with _said_of(data):
-            times, life = _clock(table, time, half_life)
+            times, life = clock_of(table, time, half_life)
             if isinstance(data, tuple):
                 raw = raw_entries.from_columns(data, known, valued=not weight)
             elif table is None:
@@ -186,7 +184,7 @@ class Observations:
         with _said_of(data):
             roles = assign(table, named, valued=not weight)
             raw = raw_entries.from_long(table, roles, Known.of(users, items))
-            raw.times, life = _clock(table, time, half_life)
+            raw.times, life = clock_of(table, time, half_life)
             return cls(*ordered(raw, units.checked_option(scale), duplicates, weight, life))
 
     @classmethod
@@ -366,35 +364,6 @@ class Observations:
             by_user=faded(self.by_user, factor),
             by_item=faded(self.by_item, factor),
             forgetting=self.forgetting._replace(now=now),
-        )
-
-
-def _clock(
-    table: Table | None, time: Hashable | None, half_life: HalfLife | None
-) -> tuple[npt.NDArray[np.float64] | None, float | None]:
-    """The times of the rows of a table and the half-life, where it is to forget."""
-    if half_life is None:
-        if time is not None:
-            raise UserError(
-                "is for half_life=..., by which ratings fade.", parameter="time", value=time
-            )
-        return None, None
-    if table is None:
-        raise UserError(NO_TIMES)
-    return read_times(table, time), half_life_of(half_life)
-
-
-def _check_clock(seen: Observations, time: Hashable | None, half_life: HalfLife | None) -> None:
-    """Refuse another half-life than that with which observations fade already."""
-    if time is None and half_life is None:
-        return
-    if seen.forgetting is None:
-        raise UserError("These observations have no times: state half_life where they are made.")
-    if half_life is not None and half_life_of(half_life) != seen.forgetting.half_life:
-        raise UserError(
-            f"is not the half-life of these observations, {seen.forgetting.half_life:g}.",
-            parameter="half_life",
-            value=half_life,
         )
 
 

@@ -151,7 +151,8 @@ class Estimator(Holder):
 
         Users and items may be known or new. A value for a pair that is rated already replaces it.
         ``forget`` holds pairs, as in :meth:`predict`. Only users and items of these ratings move;
-        the fitted model's ``update`` says which of them, and how.
+        the fitted model's ``update`` says which of them, and how. Where ratings fade, the table
+        needs times: what is known fades up to the latest of them.
         """
         self.fitted_ = self._asked().update(X, forget=forget)
         return self

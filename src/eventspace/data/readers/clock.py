@@ -11,9 +11,26 @@ from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace._base.types import Floats
 from eventspace.data.column import as_column, column_kind, first_missing, is_arrow
-from eventspace.data.forgetting import MOST_TIME
+from eventspace.data.forgetting import MOST_TIME, HalfLife, half_life_of
 from eventspace.data.readers.roles import position, shown_names, with_role
 from eventspace.data.readers.tables import Table
+
+NO_TIMES = "Ratings that fade need times: pass a long table with a column of times."
+
+
+def clock_of(
+    table: Table | None, time: Hashable | None, half_life: HalfLife | None
+) -> tuple[Floats | None, float | None]:
+    """The times of the rows of a table and the half-life, where it is to forget."""
+    if half_life is None:
+        if time is not None:
+            raise UserError(
+                "is for half_life=..., by which ratings fade.", parameter="time", value=time
+            )
+        return None, None
+    if table is None:
+        raise UserError(NO_TIMES)
+    return read_times(table, time), half_life_of(half_life)
 
 
 def time_column(table: Table, time: Hashable | None) -> tuple[Any, str]:
