@@ -3,17 +3,24 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo locked test test-all test-versions fuzz lint docs bench reproduce clean
+.PHONY: demo lock locked test test-all test-versions fuzz lint docs bench reproduce clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --editable ".[dev,demo]"
 	touch $@
 
-# The versions of uv.lock instead of the newest, for every target that follows; needs uv
+# What is locked stays, unless pyproject.toml forbids it; UPGRADE=1: the newest of all. Needs uv
+lock:
+	uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes \
+	  --no-emit-index-url --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) \
+	  --output-file requirements.lock pyproject.toml
+
+# The versions of requirements.lock instead of the newest, for every target that follows; needs uv,
+# which compares the hashes of constraints too. Not --requirement: the lock holds every extra
 locked:
 	uv venv --quiet --seed --allow-existing --python $(PYTHON) $(VENV)
-	uv sync --locked --inexact --extra dev --extra demo
+	uv pip install --quiet --python $(BIN)/python --constraint requirements.lock --editable ".[dev,demo]"
 	touch $(VENV)/installed
 
 demo: $(VENV)/installed

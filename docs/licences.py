@@ -1,136 +1,129 @@
-"""Write docs/licences.md: what each package of uv.lock may be used for, as its metadata say.
+"""Write docs/licences.md: what the packages of requirements.lock may be used for, as they say.
 
-``python -m docs.licences`` reads the metadata in the wheels of the lock, where they lie. A
-test, which asks nobody, compares the packages and versions of the page with those of the lock.
+``python -m docs.licences`` asks pip for the metadata, without the packages; it needs uv, which
+brings a pip that tells them. A test, which asks nobody, compares the page with the lock.
 """
 
 from __future__ import annotations
 
-import io
-import os
+import json
 import re
+import subprocess
 import tomllib
-import zipfile
-from email.message import Message
-from email.parser import HeaderParser
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any, cast
-from urllib.request import Request, urlopen
+from typing import Any, NamedTuple
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "licences.md"
-OWN = "eventspace"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+OWN = PROJECT["name"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+PYTHONS = re.findall(r"Python :: (3\.\d+)$", "\n".join(PROJECT["classifiers"]), re.MULTILINE)
+PLATFORMS = ["win_amd64", "macosx_14_0_arm64"] + [
+    f"manylinux_2_{minor}_x86_64" for minor in range(17, 35)
+]
 ALWAYS = "always"
 LONG = 60  # a longer field holds the licence's text, not its name
 
 
-def packages() -> dict[str, list[dict[str, Any]]]:
-    """The lock's packages by their names; one may have several versions, for several Pythons."""
-    named: dict[str, list[dict[str, Any]]] = {}
-    for package in tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))["package"]:
-        named.setdefault(package["name"], []).append(package)
-    return named
+class Pin(NamedTuple):
+    """One version in the lock; a package may have several, for several Pythons."""
+
+    name: str
+    version: str
+    needed_by: list[str]  # packages, ours among them
 
 
-def closure(locked: dict[str, list[dict[str, Any]]], needs: list[dict[str, Any]]) -> set[str]:
-    """The names of packages that these need, and of those that they need in turn."""
-    seen: set[tuple[str, str]] = set()
-    left = [(need["name"], extra) for need in needs for extra in ("", *need.get("extra", []))]
+def pins() -> list[Pin]:
+    """What the lock holds, in its order."""
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    entries = re.findall(r"^(\w\S*)==(\S+)(.*(?:\n .*)*)", lock, re.MULTILINE)
+    via = re.compile(r"^    #(?: via|  ) (\S+)", re.MULTILINE)
+    return [Pin(name, version, via.findall(rest)) for name, version, rest in entries]
+
+
+def required(lines: list[str]) -> Iterator[Requirement]:
+    """The requirements of pyproject.toml, those of our own extras in their place."""
+    for line in lines:
+        need = Requirement(line)
+        if need.name == OWN:
+            for extra in need.extras:
+                yield from required(EXTRAS[extra])
+        else:
+            yield need
+
+
+def closure(lines: list[str]) -> set[str]:
+    """The names of packages that these lines need, and of those that they need in turn."""
+    locked, seen = pins(), set[str]()
+    left = {str(canonicalize_name(need.name)) for need in required(lines)}
     while left:
-        name, extra = place = left.pop()
-        if place in seen or name == OWN:
-            continue
-        seen.add(place)
-        for package in locked[name]:
-            more = package.get("optional-dependencies", {}).get(extra, []) if extra else []
-            for need in [*package.get("dependencies", []), *more]:
-                left += [(need["name"], inner) for inner in ("", *need.get("extra", []))]
-    return {name for name, _ in seen}
+        seen |= left
+        left = {pin.name for pin in locked if not left.isdisjoint(pin.needed_by)} - seen
+    return seen
 
 
 def needed_by() -> dict[str, list[str]]:
     """Whose each package is: everybody's, or of some extras."""
-    locked = packages()
-    (own,) = locked[OWN]
-    always = closure(locked, own["dependencies"])
+    always = closure(PROJECT["dependencies"])
     whose: dict[str, list[str]] = {name: [ALWAYS] for name in sorted(always)}
-    for extra, needs in sorted(own["optional-dependencies"].items()):
-        for name in sorted(closure(locked, needs) - always):
+    for extra, lines in sorted(EXTRAS.items()):
+        for name in sorted(closure(lines) - always):
             whose.setdefault(name, []).append(extra)
     return whose
 
 
-def versions() -> dict[str, str]:
-    """The locked versions of each package, as the page shows them."""
-    return {
-        name: ", ".join(package["version"] for package in found)
-        for name, found in packages().items()
-        if name != OWN
-    }
+def versions() -> dict[str, list[str]]:
+    """The locked versions of each package."""
+    locked: dict[str, list[str]] = {}
+    for pin in pins():
+        locked.setdefault(pin.name, []).append(pin.version)
+    return locked
 
 
-def licence(metadata: Message) -> str:
+def licence(metadata: dict[str, Any]) -> str:
     """The licence's name: the expression, or the classifiers, or the first line of the field."""
-    if expression := metadata["License-Expression"]:
+    if expression := metadata.get("license_expression"):
         return str(expression)
     classified = [
         line.rpartition(" :: ")[2]
-        for line in metadata.get_all("Classifier", [])
+        for line in metadata.get("classifier", [])
         if line.startswith("License :: ") and line != "License :: OSI Approved"
     ]
-    field = (metadata["License"] or "").strip().partition("\n")[0]
+    field = metadata.get("license", "").strip().partition("\n")[0]
     stated = field if 0 < len(field) <= LONG else ""
     return ", ".join(classified) or stated or "see its files"
 
 
-class Remote(io.RawIOBase):
-    """A file of a server's, of which only the parts that are read are fetched."""
-
-    def __init__(self, url: str) -> None:
-        with urlopen(Request(url, method="HEAD")) as answer:
-            self.url, self.size, self.at = url, int(answer.headers["Content-Length"]), 0
-
-    def seekable(self) -> bool:
-        """So that the end of an archive is found."""
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Where the next read begins."""
-        self.at = offset + (0, self.at, self.size)[whence]
-        return self.at
-
-    def tell(self) -> int:
-        """Where the next read begins."""
-        return self.at
-
-    def read(self, n_bytes: int = -1) -> bytes:
-        """The next part."""
-        end = self.size if n_bytes < 0 else min(self.at + n_bytes, self.size)
-        if end <= self.at:
-            return b""
-        asked = Request(self.url, headers={"Range": f"bytes={self.at}-{end - 1}"})
-        with urlopen(asked) as answer:
-            part: bytes = answer.read()
-        self.at += len(part)
-        return part
-
-
-def metadata_of(package: dict[str, Any]) -> Message:
-    """What a wheel says of itself."""
-    with zipfile.ZipFile(cast("IO[bytes]", Remote(package["wheels"][0]["url"]))) as archive:
-        (name,) = (
-            name for name in archive.namelist() if re.fullmatch(r"[^/]+\.dist-info/METADATA", name)
-        )
-        return HeaderParser().parsestr(archive.read(name).decode())
+def metadata_of(name: str, version: str) -> dict[str, Any]:
+    """What a package says of itself: a wheel of the newest Python that has one."""
+    ask = ["uvx", "--quiet", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
+    ask += ["--no-deps", "--only-binary", ":all:", "--target", "build/none", "--report", "-"]
+    ask += [f"--platform={platform}" for platform in PLATFORMS]
+    for python in reversed(PYTHONS):
+        command = [*ask, "--python-version", python, f"{name}=={version}"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            (found,) = json.loads(done.stdout)["install"]
+            return dict(found["metadata"])
+    raise SystemExit(f"pip finds no wheel of {name} {version}:\n{done.stderr}")
 
 
 def table() -> str:
     """One line per package, everybody's first."""
-    locked, shown, whose = packages(), versions(), needed_by()
+    locked, whose = versions(), needed_by()
+    names = sorted(whose, key=lambda name: (whose[name] != [ALWAYS], name))
+    with ThreadPoolExecutor(8) as pool:
+        found = pool.map(lambda name: metadata_of(name, locked[name][-1]), names)
+        says = [licence(metadata).replace("|", "/") for metadata in found]
     lines = ["| package | version | licence | needed |", "| --- | --- | --- | --- |"]
-    for name in sorted(whose, key=lambda name: (whose[name] != [ALWAYS], name)):
-        says = licence(metadata_of(locked[name][-1])).replace("|", "/")
-        lines.append(f"| {name} | {shown[name]} | {says} | {', '.join(whose[name])} |")
+    for name, free in zip(names, says, strict=True):
+        lines.append(f"| {name} | {', '.join(locked[name])} | {free} | {', '.join(whose[name])} |")
     return "\n".join(lines)
 
 

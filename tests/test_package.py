@@ -71,7 +71,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: tuple[Path, Path]) 
 def test_the_sdist_holds_what_the_tests_need_and_no_data(built: tuple[Path, Path]) -> None:
     with tarfile.open(built[0]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for name in ("LICENSE", "README.md", "uv.lock", "tests/naive.py", "docs/index.md"):
+    for name in ("LICENSE", "README.md", "requirements.lock", "tests/naive.py", "docs/index.md"):
         assert name in names
     assert not [name for name in names if Path(name).suffix in {".base", ".parquet", ".dat"}]
     assert not [name for name in names if name.startswith((".venv", "build/", "site/"))]

@@ -3,76 +3,46 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from docs import licences
 from tests import versions
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LOCK = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))
-EXTRAS = PROJECT["optional-dependencies"]
-
-Need = tuple[str, str, SpecifierSet, str]  # a package, its extras, its versions, an extra of ours
+DEPENDENCIES = licences.PROJECT["dependencies"]
 
 
-def required(lines: list[str], extra: str = "") -> Iterator[Need]:
-    """The requirements of pyproject.toml, those of our own extras in their place."""
-    for line in lines:
-        need = Requirement(line)
-        if need.name == PROJECT["name"]:
-            for inner in need.extras:
-                yield from required(EXTRAS[inner], extra)
-        else:
-            yield need.name, ",".join(sorted(need.extras)), need.specifier, extra
+def test_the_lock_satisfies_every_requirement() -> None:
+    pins = licences.pins()
+    needs = [*licences.required(sum(licences.EXTRAS.values(), DEPENDENCIES))]
+    for need in needs:
+        found = [pin.version for pin in pins if pin.name == canonicalize_name(need.name)]
+        assert found, f"{need}: make lock brings the lock up to date"
+        assert [*need.specifier.filter(found)] == found, f"{need}: make lock"
+    ours = {pin.name for pin in pins if licences.OWN in pin.needed_by}
+    assert ours == {canonicalize_name(need.name) for need in needs}, "make lock"
 
 
-def locked() -> Iterator[Need]:
-    """The requirements that the lock was made for."""
-    (own,) = (package for package in LOCK["package"] if package["name"] == PROJECT["name"])
-    for need in own["metadata"]["requires-dist"]:
-        extra = re.search(r"extra == '(.+?)'", need.get("marker", ""))
-        yield (
-            need["name"],
-            ",".join(sorted(need.get("extras", []))),
-            SpecifierSet(need.get("specifier", "")),
-            extra[1] if extra else "",
-        )
-
-
-def test_the_lock_is_made_for_these_requirements() -> None:
-    needs = [*required(PROJECT["dependencies"])]
-    for extra, lines in EXTRAS.items():
-        needs += required(lines, extra)
-    assert sorted(map(str, locked())) == sorted(map(str, needs)), "uv lock brings it up to date"
-    assert LOCK["requires-python"] == PROJECT["requires-python"]
-
-
-def test_the_lock_names_no_index_but_the_public_one() -> None:
-    sources: list[dict[str, Any]] = [package["source"] for package in LOCK["package"]]
-    assert {source["registry"] for source in sources if "registry" in source} == {
-        "https://index.example/simple"
-    }
-    files = {file["url"] for package in LOCK["package"] for file in package.get("wheels", [])}
-    assert {url.split("/")[2] for url in files} == {"files.example"}
+def test_the_lock_has_hashes_and_names_no_host() -> None:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert "://" not in lock
+    assert [line for line in lock.splitlines() if line.startswith("-")] == []  # no option, no index
+    entries = re.findall(r"^\w.*\n    --hash=sha256:[0-9a-f]{64}\b", lock, re.MULTILINE)
+    assert len(entries) == len(licences.pins()) == len(re.findall(r"^\w", lock, re.MULTILINE))
 
 
 def test_the_page_of_licences_lists_what_the_lock_holds() -> None:
     page = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| (\S+) \| (\d[\d., a-z+]*) \| .+ \| (.+) \|$", page, re.MULTILINE)
-    whose, versions = licences.needed_by(), licences.versions()
+    whose, locked = licences.needed_by(), licences.versions()
     assert sorted(listed) == sorted(
-        (name, versions[name], ", ".join(extras)) for name, extras in whose.items()
+        (name, ", ".join(locked[name]), ", ".join(extras)) for name, extras in whose.items()
     ), "python -m docs.licences writes the page"
-    assert set(whose) == set(versions)
+    assert set(whose) == set(locked)
 
 
 def test_what_is_always_needed_may_be_used_by_anybody() -> None:
@@ -93,7 +63,7 @@ def test_the_page_of_versions_shows_what_was_found() -> None:
 def test_the_oldest_versions_that_were_tested_are_those_that_are_allowed() -> None:
     if (found := versions.kept().get(versions.ENVIRONMENTS[0])) is None:
         pytest.skip("the page says that the oldest versions were not run: make test-versions does")
-    for name, _, allowed, _ in required(PROJECT["dependencies"]):
-        (lowest,) = (bound.version for bound in allowed if bound.operator == ">=")
-        tested = Version(found["versions"][name])
-        assert tested.release[: len(Version(lowest).release)] == Version(lowest).release, name
+    for need in licences.required(DEPENDENCIES):
+        (lowest,) = (bound.version for bound in need.specifier if bound.operator == ">=")
+        tested = Version(found["versions"][need.name])
+        assert tested.release[: len(Version(lowest).release)] == Version(lowest).release, need
