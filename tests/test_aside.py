@@ -82,7 +82,7 @@ def test_an_interrupt_while_it_is_waited_for_keeps_the_posterior(idle, monkeypat
 def test_an_error_in_the_chains_stops_it(idle, monkeypatch) -> None:
     stopped = []
 
-    def learn(observations: Any, engine: Any, rng: Any, show: Any, stop: Signal) -> None:
+    def learn(seen: Any, engine: Any, rng: Any, kept: Any, show: Any, stop: Signal) -> None:
         stopped.append(stop.wait(60))
 
     monkeypatch.setattr(drawing, "learn_meetings", learn)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import os
 import re
 import signal
@@ -10,7 +11,10 @@ import sqlite3
 import subprocess
 import sys
 import time
+import warnings
+import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +25,9 @@ from sklearn.base import clone
 from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior, Observations
 from eventspace._base import checkpoint as checkpoints
 from eventspace._base.checkpoint import Checkpoint, CheckpointFile, checkpoint_at
+from eventspace.engines.cpu import CPU
+from eventspace.sampling.sampler import Sampler
+from eventspace.sampling.sweeps import Sweeps
 
 
 class Killed(BaseException):
@@ -144,8 +151,6 @@ def test_what_was_done_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mon
 def test_ctrl_c_keeps_all_sweeps_and_gives_the_posterior_so_far(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from eventspace.sampling.sweeps import Sweeps
-
     model, path = KolmogorovPosterior(4, meets=False, **SHORT), tmp_path / "checkpoint"
     undisturbed, steps = clone(model).fit(table()), Sweeps.steps
 
@@ -300,19 +305,148 @@ def test_a_full_disk_ends_no_fit_and_leaves_what_was_written(tmp_path: Path) -> 
         assert checkpoint.read("z") is None
 
 
+DAMAGE = {
+    "another shape": "UPDATE parts SET shape = '[2]', content = zeroblob(16) WHERE name = 'pmf'",
+    "no PMF": "UPDATE parts SET content = zeroblob(length(content)) WHERE name = 'pmf'",
+    "nothing": "DELETE FROM parts WHERE name = 'start'",
+    "a start that is none": "UPDATE parts SET content = CAST('99' AS BLOB) WHERE name = 'start'",
+    "no JSON": "UPDATE parts SET content = CAST('{' AS BLOB) WHERE name = 'history'",
+    "no number": "UPDATE parts SET content = CAST('[[]]' AS BLOB) WHERE name = 'history'",
+    "a strange shape": "UPDATE parts SET shape = '[4611686018427387904, 4]' WHERE name = 'pmf'",
+    "no facts": "DELETE FROM parts WHERE record = 'fit'",
+}
+
+
 @pytest.mark.usefixtures("at_every_step")
-@pytest.mark.parametrize("name", ["pmf", "codes", "gap"])
-def test_a_damaged_record_is_refused_with_the_remedy(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_damaged_record_is_refused_with_the_remedy(how: str, tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
     model = KolmogorovDescent(3, random_state=0, n_iter=4, tol=0.0)
     model.fit(table(), checkpoint=path)
     with sqlite3.connect(path) as database:
-        database.execute(
-            "UPDATE parts SET shape = '[2]', content = ? WHERE name = ?", (b"\xff" * 16, name)
-        )
+        assert database.execute(DAMAGE[how]).rowcount
     database.close()
     with pytest.raises(ValueError, match="is damaged: delete it to begin again"):
         model.fit(table(), checkpoint=path)
+
+
+@pytest.mark.usefixtures("at_every_step")
+def test_sets_of_other_events_are_refused(tmp_path: Path) -> None:
+    path, model = tmp_path / "checkpoint", KolmogorovDescent(3, random_state=0)
+    model.fit(table(), checkpoint=path)
+    with sqlite3.connect(path) as database:
+        codes = np.full(30, 2**64 - 1, dtype=np.uint64).tobytes()
+        database.execute("UPDATE parts SET content = ? WHERE name = 'codes'", (codes,))
+    database.close()
+    with pytest.raises(ValueError, match="is damaged: delete it to begin again"):
+        model.fit(table(), checkpoint=path)
+
+
+@pytest.mark.usefixtures("at_every_step")
+@pytest.mark.parametrize("part", ["pmf", "user_seeds", "weights", "done", "generators"])
+def test_a_damaged_chain_is_refused_with_the_remedy(
+    part: str, tmp_path: Path, killed: Callable[[int], None]
+) -> None:
+    path, model = tmp_path / "checkpoint", KolmogorovPosterior(4, meets=False, **SHORT)
+    killed(30)
+    with pytest.raises(Killed):
+        model.fit(table(), checkpoint=path)
+    with sqlite3.connect(path) as database:
+        assert database.execute("DELETE FROM parts WHERE name = ?", (part,)).rowcount
+    database.close()
+    with pytest.raises(ValueError, match="is damaged: delete it to begin again"):
+        model.fit(table(), checkpoint=path)
+
+
+@pytest.mark.usefixtures("at_every_step")
+def test_chains_that_wait_stay_as_they_are_when_another_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interrupted with four threads, then with one while three chains wait for it."""
+    from eventspace.sampling.chain import Chain
+
+    model, path = KolmogorovPosterior(4, meets=False, **SHORT), tmp_path / "checkpoint"
+    undisturbed, sweep, n_left = clone(model).fit(table()), Chain.sweep, [0]
+
+    def interrupted(self: Chain) -> None:
+        n_left[0] -= 1
+        if n_left[0] == 0:
+            raise KeyboardInterrupt
+        sweep(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Chain, "sweep", interrupted)
+        for n_jobs, n_left[0] in ((4, 30), (1, 2)):
+            with suppress(KeyboardInterrupt), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                clone(model).set_params(n_jobs=n_jobs).fit(table(), checkpoint=path)
+    assert_same(clone(model).fit(table(), checkpoint=path), undisturbed)
+
+
+def test_a_chain_that_is_stopped_writes_where_its_last_sweep_ended(tmp_path: Path) -> None:
+    """In its own thread, between two sweeps, also if it was not yet time to write again."""
+    from tests.chains import table as chances
+    from tests.test_side_by_side import beforehand, generators
+
+    seen, watched = chances(n_users=40, n_items=15), np.zeros(3, np.int32)
+    sampler = Sampler(4, beforehand(seen, True, None), CPU(1), show=False)
+    with checkpoint_at(tmp_path / "checkpoint", facts) as checkpoint:
+        job = Sweeps(sampler, seen, generators(1), 2, 5, 1, watched, watched, "x", checkpoint)
+        steps = job.steps()
+        assert [next(steps), next(steps)] == [1, 2]
+        assert job.chain is not None
+        expected, before = job.chain.state(), checkpoint.read("x")
+        steps.close()
+        known = checkpoint.read("x")
+    assert before is None
+    assert known is not None
+    assert known["done"] == 2
+    np.testing.assert_array_equal(known["pmf"], expected["pmf"])
+    np.testing.assert_array_equal(known["indicators"], expected["indicators"])
+    assert known["generators"] == expected["generators"]
+
+
+def test_chains_that_have_ended_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    from eventspace.sampling.chain import Chain
+
+    alive: list[weakref.ref[Chain]] = []
+    most, made = [0], Chain.__post_init__
+
+    def counted(self: Chain) -> None:
+        made(self)
+        gc.collect()
+        alive.append(weakref.ref(self))
+        most[0] = max(most[0], sum(one() is not None for one in alive))
+
+    monkeypatch.setattr(Chain, "__post_init__", counted)
+    KolmogorovPosterior(4, meets=False, n_jobs=1, **SHORT).fit(table())
+    assert len(alive) == 4
+    assert most[0] == 1
+
+
+def test_a_fit_that_is_refused_leaves_the_checkpoint_to_the_next(tmp_path: Path) -> None:
+    path, seen = tmp_path / "checkpoint", Observations.of(table() > 0.5, missing="no")
+    with pytest.raises(ValueError, match="indicators='shared' is for tables"):
+        KolmogorovDescent(3, indicators="shared", random_state=0).fit(seen, checkpoint=path)
+    model = KolmogorovDescent(3, random_state=0)
+    assert_same(clone(model).fit(seen, checkpoint=path), model.fit(seen))
+
+
+def test_a_generator_goes_on_as_without_a_checkpoint(tmp_path: Path) -> None:
+    path, nexts = tmp_path / "checkpoint", []
+    for checkpoint in (None, path, path):
+        generator = np.random.RandomState(3)
+        KolmogorovDescent(3, random_state=generator).fit(table(), checkpoint=checkpoint)
+        nexts.append(generator.randint(1000))
+    assert len(set(nexts)) == 1
+    other = KolmogorovDescent(3, random_state=np.random.RandomState(4))
+    with pytest.raises(ValueError, match="random_state was a generator at"):
+        other.fit(table(), checkpoint=path)
+
+
+def test_a_path_that_is_no_file_is_refused() -> None:
+    with pytest.raises(ValueError, match="checkpoint='' is no path: name a file"):
+        KolmogorovDescent(3).fit(table(), checkpoint="")
 
 
 def test_where_nothing_is_kept_nothing_is_found() -> None:

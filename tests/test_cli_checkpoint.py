@@ -52,7 +52,12 @@ def test_a_command_goes_on_and_removes_the_checkpoint(table, tmp_path, capsys, m
 
 def test_what_cannot_be_a_checkpoint_is_told_in_one_line(table, tmp_path, capsys) -> None:
     command = ["fit", str(table), "-o", str(tmp_path / "model"), "--checkpoint"]
-    said = in_process([*command, str(table)], capsys, code=2).err
+    notes = tmp_path / "notes"
+    notes.write_text("what I must not forget\n" * 100)
+    said = in_process([*command, str(notes)], capsys, code=2).err
     assert "no checkpoint, and stays as it is" in said
+    assert "is the table or the model" in in_process([*command, str(table)], capsys, code=2).err
+    said = in_process([*command, str(tmp_path / "model")], capsys, code=2).err
+    assert "is the table or the model: name another file" in said
     said = in_process([*command, "x", "--kind", "ensemble"], capsys, code=2).err
     assert "--checkpoint is not for --kind ensemble" in said

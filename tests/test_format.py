@@ -167,7 +167,6 @@ def test_what_could_not_be_read_again_is_not_written(ratings, tmp_path) -> None:
         {"n_jobs": 2000},
         {"indicator_solver": SDR(np.int64(20_000))},
         {"pmf_solver": Pairwise(max_steps=np.int64(50)), "random_state": np.random.RandomState(0)},
-        {"pmf_penalty": 1e101},
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*more than a file may ask for")

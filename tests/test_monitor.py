@@ -178,3 +178,20 @@ def test_the_commands_forget(world, tmp_path, capsys) -> None:
     wrong = ["--time", "day", "--half-life", "x"]
     done = in_process(["fit", tmp_path / "early.csv", "-o", path, *wrong], capsys, code=2)
     assert "--half-life x is no time" in done.err
+
+
+@pytest.mark.parametrize("trials", [(20, 60), (1, 3)])
+def test_few_trials_are_expected_to_be_noisy(trials: tuple[int, int]) -> None:
+    """Counts of the same law: what few trials say scatters more, and nobody has moved."""
+    rng, world = np.random.default_rng(0), World()
+
+    def counts(share: float, low: int, high: int) -> pd.DataFrame:
+        u, i = np.nonzero(rng.random((120, 60)) < share)
+        n = rng.integers(low, high, len(u), endpoint=True)
+        hits = rng.binomial(n, np.clip((world.pmf @ world.bits.T)[u, i], 0, 1))
+        return pd.DataFrame({"user": u, "item": i, "successes": hits, "trials": n})
+
+    model = KolmogorovModel(4, meets=False, random_state=0, **CHAINS).fit(counts(0.4, 20, 60))
+    found = model.monitor(counts(0.2, *trials))
+    assert found.rmse == pytest.approx(found.expected_rmse, rel=0.25)
+    assert not found.refit_due

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import wait
 
 import numpy as np
@@ -14,7 +14,7 @@ from eventspace._base import threads as together
 from eventspace._base.threads import run_together
 
 
-def counting(done: list[int], k: int, steps: int = 3) -> Iterator[int]:
+def counting(done: list[int], k: int, steps: int = 3) -> Generator[int, None, None]:
     for step in range(steps):
         time.sleep(0.01)
         done[k] += 1
@@ -31,7 +31,7 @@ def test_all_tasks_are_run_to_their_ends(n_threads: int) -> None:
 def test_an_error_in_one_ends_the_others_soon() -> None:
     done = [0] * 20
 
-    def failing() -> Iterator[int]:
+    def failing() -> Generator[int, None, None]:
         yield 1
         raise ZeroDivisionError
 
@@ -66,7 +66,7 @@ def test_blas_has_one_thread_meanwhile_and_its_own_afterwards() -> None:
         pytest.skip("threadpoolctl knows nothing of this BLAS")
     seen: list[set[int]] = []
 
-    def task() -> Iterator[int]:
+    def task() -> Generator[int, None, None]:
         seen.append(threads())
         yield 1
 

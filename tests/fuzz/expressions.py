@@ -8,9 +8,10 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from eventspace import KolmogorovDescent
+from eventspace import KolmogorovDescent, Observations
 from eventspace._base.errors import UserError
 from tests.fuzz.judge import (
     LONGEST,
@@ -82,10 +83,11 @@ class ExpressionTarget:
         rng = np.random.default_rng(0)
         self.pmf = rng.dirichlet(np.ones(6), 5)
         self.sets: Bits = rng.random((len(ITEMS), 6)) < 0.5
-        u, i = (at.ravel() for at in np.indices((5, len(ITEMS))))
-        p = np.clip(self.pmf @ self.sets.T, 0, 1).ravel()
-        table = ([f"u{k}" for k in u], [ITEMS[k] for k in i], p)
-        self.model = KolmogorovDescent.from_parts(self.pmf, self.sets, table)
+        p = np.clip(self.pmf @ self.sets.T, 0, 1)
+        table = pd.DataFrame(p, index=[f"u{k}" for k in range(5)], columns=list(ITEMS))
+        self.model = KolmogorovDescent.from_parts(
+            self.pmf, self.sets, Observations.from_wide(table)
+        )
 
     def warm_up(self) -> None:
         verdict = self(json.dumps(["Alien & ~Heat", None]).encode())

@@ -36,7 +36,9 @@ def hostile_frame(films: pd.DataFrame) -> pd.DataFrame:
 def test_users_tags_title_and_evidence(browser, films, tmp_path) -> None:
     table = hostile_frame(films)
     model = KolmogorovDescent(3, n_init=1, random_state=0).fit(table)
-    tags = {item: f"{BREAKS} {k % 3}|<b>{k % 2}</b>" for k, item in enumerate(model.item_ids_)}
+    tags = {
+        item: f"{BREAKS} {k % 3}|<b>{k % 2}</b>" for k, item in enumerate(table["item"].unique())
+    }
     stranger = pd.DataFrame({"user": [BREAKS], "item": [BREAKS + "?"], "rating": [3.0]})
     evidence = pd.concat([table[::5].assign(rating=lambda some: 6 - some["rating"]), stranger])
     file = model.report(tmp_path / "page.html", evidence, tags=tags, title=BREAKS)

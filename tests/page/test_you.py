@@ -36,7 +36,7 @@ def raters(model: Any, n: int, seed: int = 0) -> list[dict[Any, float]]:
 
 
 def table_of(people: list[dict[Any, float]]) -> pd.DataFrame:
-    rows = [(f"new {k}", i, v) for k, own in enumerate(people) for i, v in own.items()]
+    rows = [(f"new {k:02}", i, v) for k, own in enumerate(people) for i, v in own.items()]
     return pd.DataFrame(rows, columns=["user", "item", "rating"])
 
 

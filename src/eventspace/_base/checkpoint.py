@@ -9,6 +9,7 @@ A record is a dict of arrays and of what JSON holds. A record that is written ag
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 import warnings
@@ -30,6 +31,7 @@ SHARE = 50  # writing takes at most one part in so many of the time
 OFTEN = 1.0  # seconds between two writes of the same record, at least
 OURS = 0x45565350  # what SQLite calls the application: EVSP
 PIECE = 1 << 28  # bytes of an array in one row of the database, which holds less than 1 GB
+ROUNDING = 1e-6  # that PMFs may add up to more or less than one
 DTYPES = ("<f8", "<f4", "<u8", "<i8", "<i4", "|b1")
 FACTS = "fit"  # the record that says what the others belong to
 TABLE = "the table"  # one of the facts, by a text that tells people nothing
@@ -59,12 +61,25 @@ class Checkpoint:
         return False
 
     def first(self, name: str, make: Callable[[], T]) -> T:
-        """What a fit made when it first began, such as a seed: a value that JSON holds."""
+        """What a fit made when it first began, such as a seed: a value that JSON holds.
+
+        It is made again in any case, so that a generator of the caller's goes on as before.
+        """
         return make()
 
     def refuse(self, what: str) -> UserError:
         """The error for a record that cannot be gone on from."""
         return UserError(what)
+
+    @contextmanager
+    def reviving(self) -> Iterator[None]:
+        """Where records are read: what is not as it was written is damaged."""
+        try:
+            yield
+        except UserError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise self.refuse("is damaged") from error
 
 
 NOWHERE = Checkpoint()
@@ -76,7 +91,13 @@ class CheckpointFile(Checkpoint):
     def __init__(self, connection: Any, path: str) -> None:
         self._connection, self._path, self._lock = connection, path, Lock()
         self._next: dict[str, float] = {}
+        self._first: dict[str, Record] = {}  # to be written with the first record
         self._warned = False
+
+    def close(self) -> None:
+        """Let the file go, once nobody writes to it."""
+        with self._lock:
+            self._connection.close()
 
     def read(self, name: str) -> Record | None:
         """What was written under a name."""
@@ -100,14 +121,21 @@ class CheckpointFile(Checkpoint):
         return written
 
     def first(self, name: str, make: Callable[[], T]) -> T:
-        """What a fit made when it first began."""
-        known = self.read(name)
-        if known is not None:
+        """What a fit made when it first began; it is written with the first record, or later."""
+        value, known = make(), self.read(name)
+        if known is None:
+            self._first[name] = {"value": value}
+            return value
+        with self.reviving():
             found: T = known["value"]
-            return found
-        value = make()
-        self._write({name: {"value": value}})
-        return value
+        return found
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was written yet."""
+        with self._lock:
+            (n_parts,) = self._connection.execute("SELECT count(*) FROM parts").fetchone()
+        return bool(n_parts == 0)
 
     def refuse(self, what: str) -> UserError:
         """The error for a record that cannot be gone on from."""
@@ -118,15 +146,16 @@ class CheckpointFile(Checkpoint):
         """All of them or none: a disk that is full, say, ends no fit."""
         import sqlite3
 
+        together = {**self._first, **records}
         rows = [
             (name, part, *row)
-            for name, record in records.items()
+            for name, record in together.items()
             for part, value in record.items()
             for row in _rows(value)
         ]
         try:
             with self._lock, self._connection:
-                for name in records:
+                for name in together:
                     self._connection.execute("DELETE FROM parts WHERE record = ?", (name,))
                 self._connection.executemany(_PUT, rows)
         except sqlite3.OperationalError as error:
@@ -138,15 +167,18 @@ class CheckpointFile(Checkpoint):
                     stacklevel=2,
                 )
             return False
+        self._first.clear()
         return True
 
     def _value(self, dtype: str, shape: str, content: bytearray) -> Any:
         if dtype == "json":
-            return json.loads(content)
-        sizes = tuple(json.loads(shape))
-        if dtype not in DTYPES or len(content) != np.dtype(dtype).itemsize * int(np.prod(sizes)):
-            raise self.refuse("is damaged")
-        return np.frombuffer(content, dtype).reshape(sizes)
+            with self.reviving():
+                return json.loads(content)
+        with self.reviving():
+            sizes = tuple(json.loads(shape))
+            if dtype not in DTYPES or len(content) != np.dtype(dtype).itemsize * math.prod(sizes):
+                raise ValueError
+            return np.frombuffer(content, dtype).reshape(sizes)
 
 
 def _rows(value: Any) -> Iterator[tuple[int, str, str, Any]]:
@@ -172,9 +204,10 @@ def checkpoint_at(
     import sqlite3
 
     where = os.fspath(path)
+    if not where:
+        raise UserError("is no path: name a file.", parameter="checkpoint", value=path)
     try:
-        with closing(_opened(where)) as connection:
-            checkpoint = CheckpointFile(connection, where)
+        with closing(CheckpointFile(_opened(where), where)) as checkpoint:
             _check(checkpoint, facts())
             yield checkpoint
     except sqlite3.DatabaseError as error:
@@ -188,7 +221,8 @@ def _opened(path: str) -> Any:
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise UserError(f"The folder {str(folder)!r} of the checkpoint does not exist.")
-    connection = sqlite3.connect(path, timeout=0.0, check_same_thread=False)
+    file = folder / Path(path).name  # a whole path: some short names mean no file to SQLite
+    connection = sqlite3.connect(file, timeout=0.0, check_same_thread=False)
     try:
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         with connection:
@@ -220,6 +254,8 @@ def _said(error: Exception) -> str:
 
 def _check(checkpoint: CheckpointFile, facts: dict[str, str]) -> None:
     """Refuse to go on from a fit of something else."""
+    if not checkpoint.empty and checkpoint.read(FACTS) is None:
+        raise checkpoint.refuse("is damaged")
     known = checkpoint.first(FACTS, lambda: facts)
     for name in known.keys() | facts.keys():
         before, now = known.get(name, "nothing"), facts.get(name, "nothing")
@@ -228,11 +264,35 @@ def _check(checkpoint: CheckpointFile, facts: dict[str, str]) -> None:
             raise checkpoint.refuse(f"is of another fit, {name} {how}")
 
 
-def plain(array: NDArray[Any] | None, like: Any, checkpoint: Checkpoint) -> NDArray[Any]:
+def plain(array: NDArray[Any], like: Any) -> NDArray[Any]:
     """An array of a record, if it is one of the kind, and shape, of what it takes the place of."""
     wanted = np.asarray(like)
-    if array is None or array.shape != wanted.shape or array.dtype != wanted.dtype:
-        raise checkpoint.refuse("is damaged")
+    if array.shape != wanted.shape or array.dtype != wanted.dtype:
+        raise ValueError
     if array.dtype.kind == "f" and np.isnan(array).any():
-        raise checkpoint.refuse("is damaged")
+        raise ValueError
     return array
+
+
+def plain_pmf(pmf: NDArray[Any], like: Any) -> NDArray[Any]:
+    """PMFs of a record, if they are some."""
+    found = plain(pmf, like)
+    if (found < 0).any() or (np.abs(found.sum(axis=-1) - 1) > ROUNDING).any():
+        raise ValueError
+    return found
+
+
+def plain_codes(codes: NDArray[Any], like: Any, n_events: int) -> NDArray[Any]:
+    """Codes of a record, if they are sets of so many events; or numbers from 0 to 1."""
+    found = plain(codes, like)
+    most = 2**n_events - 1 if found.dtype == np.uint64 else 1
+    if found.size and not (found.min() >= 0 and int(found.max()) <= most):
+        raise ValueError
+    return found
+
+
+def plain_whole(number: Any, most: int) -> int:
+    """A whole number of a record, from 0 to ``most``."""
+    if type(number) is not int or not 0 <= number <= most:
+        raise ValueError
+    return number

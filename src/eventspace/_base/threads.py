@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from threading import Event as Signal
@@ -59,7 +59,7 @@ one_blas_thread = _OneThread()
 
 def run_together(
     title: str,
-    tasks: list[Iterator[int]],
+    tasks: Sequence[Generator[int, None, None]],
     length: int,
     n_threads: int,
     show: bool | None,
@@ -80,6 +80,7 @@ def run_together(
                 done[k] = next(tasks[k])
             except StopIteration:
                 return
+        tasks[k].close()  # in its own thread, where it may keep what it has
 
     with (
         one_blas_thread(),

@@ -140,6 +140,8 @@ def fit(
         raise UserError(f"{option} is not for --kind {kind}, but for model or posterior.")
     if checkpoint is not None and kind == "ensemble":
         raise UserError("--checkpoint is not for --kind ensemble, but for the others.")
+    if checkpoint is not None and checkpoint.resolve() in (output.resolve(), table.resolve()):
+        raise UserError(f"--checkpoint {checkpoint} is the table or the model: name another file.")
     columns = inputs.Columns(user, item, value, weight, successes, trials)
     text = inputs.written(sep, decimal, encoding, header)
     seen = inputs.observations(

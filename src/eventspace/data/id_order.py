@@ -55,5 +55,6 @@ def _key(id_: Any) -> tuple[Any, ...]:
     if isinstance(id_, frozenset):
         return _OTHER, "frozenset", sorted(_key(part) for part in id_)
     if isinstance(id_, datetime.datetime):
-        return _OTHER, "datetime", id_.isoformat()
+        alike = id_ if id_.tzinfo is None else id_.astimezone(datetime.UTC)
+        return _OTHER, "datetime", alike.isoformat()
     return _OTHER, f"{type(id_).__module__}.{type(id_).__qualname__}", repr(id_)

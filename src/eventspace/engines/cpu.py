@@ -9,7 +9,7 @@ result does not depend on the number of threads.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -133,7 +133,7 @@ class CPU:
     ) -> None:
         """Run jobs to their ends, each in a thread."""
 
-        def steps(k: int) -> Iterator[int]:
+        def steps(k: int) -> Generator[int, None, None]:
             yield from jobs[k].steps()
             take(k, jobs[k].found)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -158,11 +158,10 @@ class FittedAverage(FittedModel):
         variance += np.append(fit.left_open, fit.left_open[rated_users].mean())[users]
         return mean, np.sqrt(variance)
 
-    def doubt(self, users: Positions, items: Positions) -> Floats:
+    def doubt(self, users: Positions, items: Positions, noisier: Floats) -> Floats:
         """The variance of new ratings around the predictions: noise, and what samples differ by."""
-        return np.asarray(
-            np.square(self.record.noise)[users] + np.square(self.moments(users, items)[1])
-        )
+        noise = noisier * np.square(self.record.noise)[users]
+        return np.asarray(noise + np.square(self.moments(users, items)[1]))
 
     # what it takes in
 
@@ -196,7 +195,7 @@ class FittedAverage(FittedModel):
         seeds = [self.record.seed, seen.n_users, seen.n_items, seen.n_observed]
         rngs = np.random.default_rng(seeds).spawn(len(parts))
 
-        def task(k: int) -> Iterator[int]:
+        def task(k: int) -> Generator[int, None, None]:
             found[k] = work(k, parts[k], rngs[k])
             yield 1
 

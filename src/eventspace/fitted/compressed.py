@@ -318,10 +318,10 @@ class CompressedModel(FittedModel):
         checked_engine(self.settings).run(Pull(G), by_user, bits, *rows)
         return G, pulls
 
-    def doubt(self, users: Positions, items: Positions) -> Floats:
+    def doubt(self, users: Positions, items: Positions, noisier: Floats) -> Floats:
         """The variance of new ratings around the predictions: noise, and what is not known."""
         fit = self.record
-        return np.asarray(np.square(fit.noise)[users] + fit.unsure**2 + fit.loss**2)
+        return np.asarray(noisier * np.square(fit.noise)[users] + fit.unsure**2 + fit.loss**2)
 
     def diagnostics(self) -> DataFrame:
         """How far another run would find the same events: a DataFrame with one row per event.

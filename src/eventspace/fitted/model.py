@@ -210,9 +210,21 @@ class FittedModel(RuleTeller):
         rated_items = padded(known.by_item.rated, new.n_items)
         judged = rated_users[users] & rated_items[items]
         pairs = users[judged], items[judged]
-        return monitored(known, new, judged, self.predict_positions(*pairs), self.doubt(*pairs))
+        doubt = self.doubt(*pairs, self._noisier(new)[judged])
+        return monitored(known, new, judged, self.predict_positions(*pairs), doubt)
 
-    def doubt(self, users: Positions, items: Positions) -> Floats:
+    def _noisier(self, new: Observations) -> Floats:
+        """How much more noise, in variances, new ratings have than those of mean weight.
+
+        Weights that come of fading say nothing of noise.
+        """
+        known, n = self.observations, new.n_observed
+        if not known.weighted or known.forgetting is not None:
+            return np.ones(n)
+        weight = new.by_user.weight.astype(np.float64) if new.weighted else np.ones(n)
+        return np.asarray(known.mean_weight / weight)
+
+    def doubt(self, users: Positions, items: Positions, noisier: Floats) -> Floats:
         """The variance of new ratings around the predictions, in probability.
 
         That of the ratings of the fit. A PMF with n masses has taken n - 1 numbers from these, and
@@ -221,7 +233,8 @@ class FittedModel(RuleTeller):
         fit, seen = self.record, self.observations
         of_pmfs = (fit.pmf[seen.by_user.rated] > 0).sum() - seen.by_user.rated.sum()
         n, fitted = seen.n_observed, of_pmfs + np.minimum(seen.by_item.sizes, fit.n_events).sum()
-        return np.asarray(np.square(fit.spread)[users] * n / max(n - fitted, 0.5 * n))
+        noise = np.square(fit.spread)[users] * n / max(n - fitted, 0.5 * n)
+        return np.asarray(noisier * noise)
 
     # what it means
 

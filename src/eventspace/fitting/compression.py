@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eventspace._base.checkpoint import NOWHERE, Checkpoint, plain
+from eventspace._base.checkpoint import NOWHERE, Checkpoint, plain_codes, plain_pmf, plain_whole
 from eventspace._base.codes import WORD, pack, unpack
 from eventspace._base.types import Bits, Codes, Floats
 from eventspace.engines.protocol import Engine, Product
@@ -142,9 +142,11 @@ class Compression:
         name, enough = f"grown to {n_events}", False
         known = checkpoint.read(name)
         if known is not None:
-            enough, width = known["enough"], np.shape(known["pmf"])[-1:]
-            pmf = plain(known["pmf"], np.empty((len(pmf), *width)), checkpoint)
-            codes = plain(known["codes"], codes, checkpoint)
+            with checkpoint.reviving():
+                enough = bool(known["enough"])
+                width = plain_whole(known["pmf"].shape[1], WORD)
+                pmf = plain_pmf(known["pmf"], np.empty((len(pmf), width)))
+                codes = plain_codes(known["codes"], codes, width)
             yield pmf, codes
 
         def keep() -> None:

@@ -18,7 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.checkpoint import NOWHERE, Checkpoint, Record, plain
+from eventspace._base.checkpoint import (
+    NOWHERE,
+    Checkpoint,
+    Record,
+    plain,
+    plain_codes,
+    plain_pmf,
+    plain_whole,
+)
 from eventspace._base.codes import numbers
 from eventspace._base.randomness import streams
 from eventspace._base.types import Floats
@@ -66,16 +74,15 @@ class Descent:
         return {"pmf": pmf, "gap": gap} | dict(zip(KEPT, kept, strict=True))
 
     @classmethod
-    def revived(cls, state: Record, like: Descent, checkpoint: Checkpoint) -> Descent:
+    def revived(cls, state: Record, like: Descent) -> Descent:
         """A descent as ``state`` gave it, of the same shape as another."""
-        pmf, codes, proved, gap = (
-            plain(state.get(name), getattr(like, name), checkpoint)
-            for name in ("pmf", "codes", "proved", "gap")
-        )
-        found = cls(pmf, codes)
-        found.proved, found.gap = proved, gap
-        found.error, found.history = state["error"], state["history"]
-        found.converged = state["converged"]
+        pmf = plain_pmf(state["pmf"], like.pmf)
+        found = cls(pmf, plain_codes(state["codes"], like.codes, pmf.shape[1]))
+        found.proved = plain(state["proved"], like.proved)
+        found.gap = plain(state["gap"], like.gap)
+        found.error = float(state["error"])
+        found.history = [float(cost) for cost in state["history"]]
+        found.converged = bool(state["converged"])
         return found
 
 
@@ -150,11 +157,12 @@ def best_descent(
     best: Descent | None = None
     begun, first = checkpoint.read("descent"), 0
     if begun is not None:
-        like, first = starts[0](), begun["start"]
-        now = Descent.revived(begun, like, checkpoint)
-        known = checkpoint.read("best descent")
-        best = None if known is None else Descent.revived(known, like, checkpoint)
-        rng.bit_generator.state = begun["generator"]
+        with checkpoint.reviving():
+            like, first = starts[0](), plain_whole(begun["start"], len(starts) - 1)
+            now = Descent.revived(begun, like)
+            known = checkpoint.read("best descent") if first else None
+            best = None if known is None else Descent.revived(known, like)
+            rng.bit_generator.state = begun["generator"]
     for k in range(first, len(starts)):
         if begun is None or k > first:
             now = starts[k]()
@@ -167,7 +175,8 @@ def best_descent(
                 found = {"descent": {**now.state(*pmfs()), **place}}
                 return found if best is None else found | {"best descent": _whole(best)}
 
-            checkpoint.keep("descent", records, at_once=now.converged)
+            ended = now.converged or len(now.history) == n_iter
+            checkpoint.keep("descent", records, at_once=ended)
 
         left = 0 if now.converged else n_iter - len(now.history)
         descent = (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from eventspace._base.checkpoint import TABLE, Checkpoint, checkpoint_at
-from eventspace._base.checks import is_whole
 from eventspace._base.version import __version__
 from eventspace.data.digest import digest_of
 from eventspace.data.observations import Observations
@@ -33,8 +33,8 @@ def checkpoint_of(
 
     def facts() -> dict[str, str]:
         given = {k: repr(v) for k, v in vars(settings).items() if k not in EITHER_WAY}
-        if is_whole(settings.random_state):
-            given["random_state"] = repr(int(settings.random_state))
+        if settings.random_state is not None:
+            given["random_state"] = _told(settings.random_state)
         return {
             "the version of eventspace": __version__,
             "the kind of fit": type(settings).__name__,
@@ -44,3 +44,12 @@ def checkpoint_of(
         }
 
     return checkpoint_at(path, facts)
+
+
+def _told(random_state: Any) -> str:
+    """A random state in words: a number, or where a generator stands."""
+    if isinstance(random_state, np.random.RandomState):
+        state: Any = random_state.get_state()
+        digest = blake2b(state[1].tobytes() + repr(state[2:]).encode(), digest_size=8)
+        return f"a generator at {digest.hexdigest()}"
+    return repr(random_state)

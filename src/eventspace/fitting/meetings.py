@@ -237,8 +237,9 @@ def learn_meetings(
         if known is None:
             left.append(k)
             continue
-        for name, part in place(k).items():
-            part[:] = plain(known.get(name), part, checkpoint)
+        with checkpoint.reviving():
+            for name, part in place(k).items():
+                part[:] = plain(known[name], part)
     jobs = [_Meeting(observations, met, by_user, alone, rngs[k]) for k in left]
 
     def take(job: int, found: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eventspace._base.checkpoint import Checkpoint, Record, plain
+from eventspace._base.checkpoint import Record, plain, plain_pmf
 from eventspace._base.errors import UserError
 from eventspace._base.randomness import each_generator, streams
 from eventspace._base.types import Floats
@@ -87,15 +87,18 @@ class Chain:
             **self.priors.state(fetch),
         }
 
-    def restore(self, state: Record, checkpoint: Checkpoint) -> None:
+    def restore(self, state: Record) -> None:
         """Go back to where ``state`` was asked for."""
         hold, fetch = self.bench.hold, self.bench.fetch
+        plain_pmf(state["pmf"], fetch(self.pmf))
         for name in ARRAYS:
-            like = fetch(getattr(self, name))
-            setattr(self, name, hold(plain(state.get(name), like, checkpoint)))
-        bits = plain(state.get("indicators"), fetch(self.indicators) > 0.5, checkpoint)
+            known = plain(state[name], fetch(getattr(self, name)))
+            if not (known >= 0).all():
+                raise ValueError
+            setattr(self, name, hold(known))
+        bits = plain(state["indicators"], fetch(self.indicators) > 0.5)
         self.indicators = hold(bits.astype(np.float64))
-        self.priors.restore(state, self.bench, checkpoint)
+        self.priors.restore(state, self.bench)
         for rng, known in zip(each_generator(self.rng), state["generators"], strict=True):
             rng.bit_generator.state = known
 

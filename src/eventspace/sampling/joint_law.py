@@ -10,7 +10,7 @@ to its own, over all items, is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -169,7 +169,7 @@ class Joint:
         gram, pmf = psi.T @ psi / len(psi), np.maximum(theta, TINY)
         pmf /= pmf.sum(axis=1, keepdims=True)
 
-        def block(users: slice) -> Iterator[int]:
+        def block(users: slice) -> Generator[int, None, None]:
             for first in range(users.start, users.stop, AT_ONCE):
                 rows = slice(first, min(first + AT_ONCE, users.stop))
                 wanted = np.clip(theta[rows] @ psi.T, 0, 1)

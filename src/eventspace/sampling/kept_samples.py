@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from eventspace._base.checkpoint import NOWHERE, Checkpoint, Record, plain
+from eventspace._base.checkpoint import NOWHERE, Checkpoint, Record, plain, plain_pmf
 from eventspace._base.codes import unpack
 from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Floats
@@ -88,11 +88,12 @@ def keep(
     alone = replace(sampler, engine=few, show=False)
     found: list[Any] = [None] * len(groups)
 
-    def weighing(k: int) -> Iterator[int]:
+    def weighing(k: int) -> Generator[int, None, None]:
         name = f"weighed {k}"
         known = checkpoint.read(name)
         if known is not None:
-            found[k] = _revived(known, observations.n_users, checkpoint)
+            with checkpoint.reviving():
+                found[k] = _revived(known, observations.n_users)
             return
         found[k] = yield from alone.weigh(observations, chains[groups[k]], bits[groups[k]])
         checkpoint.keep(name, lambda: {name: _record(*found[k])}, at_once=True)
@@ -114,10 +115,12 @@ def _record(users: Weighed, covariance: Floats) -> Record:
     return {**users._asdict(), "covariance": covariance}
 
 
-def _revived(known: Record, n_users: int, checkpoint: Checkpoint) -> tuple[Weighed, Floats]:
+def _revived(known: Record, n_users: int) -> tuple[Weighed, Floats]:
     """The users of a group, as they were written."""
-    n_events = len(np.atleast_1d(known.get("covariance", 0.0)))
-    like = Weighed(np.empty((n_users, n_events)), np.empty(n_users), np.empty(n_users))
-    users = {n: plain(known.get(n), array, checkpoint) for n, array in like._asdict().items()}
-    square = np.empty((n_events, n_events))
-    return Weighed(**users), plain(known.get("covariance"), square, checkpoint)
+    n_events, one_each = len(known["covariance"]), np.empty(n_users)
+    users = Weighed(
+        plain_pmf(known["pmf"], np.empty((n_users, n_events))),
+        plain(known["precision"], one_each),
+        plain(known["variance"], one_each),
+    )
+    return users, plain(known["covariance"], np.empty((n_events, n_events)))

@@ -137,8 +137,6 @@ class Sampler:
             if left:
                 machine.together("sweeps", left, n_warmup + n_draws, self.show, take)
         except KeyboardInterrupt:
-            for job in left:
-                job.keep(at_once=True)
             kept = evened(found())
             if not kept:
                 raise

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.checkpoint import NOWHERE, Checkpoint, Record, plain
+from eventspace._base.checkpoint import (
+    NOWHERE,
+    Checkpoint,
+    Record,
+    plain,
+    plain_codes,
+    plain_pmf,
+    plain_whole,
+)
 from eventspace._base.codes import pack
 from eventspace._base.randomness import Generators
 from eventspace._base.types import Codes, Floats
@@ -66,7 +74,8 @@ class Sweeps:
         self._begun = self.checkpoint.read(self.name)
         self._n_kept = 0  # draws, in the checkpoint
         if self._begun is not None:
-            self._go_back(self._begun)
+            with self.checkpoint.reviving():
+                self._go_back(self._begun)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the checkpoint, which stays with this process, and the chain."""
@@ -77,13 +86,14 @@ class Sweeps:
         """Whether nothing is left to do."""
         return self.done == self.n_warmup + self.n_draws
 
-    def steps(self) -> Iterator[int]:
+    def steps(self) -> Generator[int, None, None]:
         """Draw, and keep one draw in ``each``, the last among them."""
         rng = self.rngs[0] if len(self.rngs) == 1 else Generators(self.rngs)
         begun = self._begun
         chain = self.sampler.start(self.observations, rng, begun=begun is not None)
         if begun is not None:
-            chain.restore(begun, self.checkpoint)
+            with self.checkpoint.reviving():
+                chain.restore(begun)
         self.chain, self._begun = chain, None
         fetch, users, items = chain.bench.fetch, *map(chain.bench.hold, (self.users, self.items))
         for sweep in range(self.done, self.n_warmup + self.n_draws):
@@ -103,15 +113,21 @@ class Sweeps:
                         draws.laws.append(chain.priors.laws(k))
             self.done = sweep + 1
             self.keep()
-            yield sweep + 1
+            try:
+                yield sweep + 1
+            except GeneratorExit:  # stopped, between two sweeps
+                self.keep(at_once=True)
+                raise
+        self.chain = None
 
     def keep(self, *, at_once: bool = False) -> None:
         """Let the checkpoint know, if it is time, or at once; a draw is written there once."""
-        if self.done and self.checkpoint.keep(self.name, self._records, at_once=at_once):
+        known = self.ended or self.chain is not None  # else it waits, or is elsewhere
+        if known and self.checkpoint.keep(self.name, self._records, at_once=at_once):
             self._n_kept = len(self.found[0].pmf)
 
     def _records(self) -> dict[str, Record]:
-        state = {} if self.chain is None or self.ended else self.chain.state()
+        state = {} if self.chain is None else self.chain.state()
         cost, watched = (
             np.array([getattr(draws, name) for draws in self.found]) for name in ("cost", "watched")
         )
@@ -126,8 +142,8 @@ class Sweeps:
 
     def _go_back(self, begun: Record) -> None:
         """To where the checkpoint is."""
-        refused = self.checkpoint.refuse("is damaged")
-        self.done, drawn = begun["done"], max(begun["done"] - self.n_warmup, 0)
+        self.done = plain_whole(begun["done"], self.n_warmup + self.n_draws)
+        drawn = max(self.done - self.n_warmup, 0)
         last = (self.n_draws - 1) % self.each  # the first sweep whose draw is kept
         self._n_kept = len(range(last, drawn, self.each))
         n_users, n_items = self.observations.shape
@@ -136,10 +152,10 @@ class Sweeps:
             draws.cost.extend(begun["cost"][k].tolist())
             draws.watched.extend(begun["watched"][k] if drawn else [])
             if len(draws.cost) != drawn or len(draws.watched) != drawn:
-                raise refused
+                raise ValueError
             for n in range(self._n_kept):
                 known = self.checkpoint.read(self._draw(k, n)) or {}
-                draws.pmf.append(plain(known.get("pmf"), pmf, self.checkpoint))
-                draws.codes.append(plain(known.get("codes"), codes, self.checkpoint))
-                draws.precision.append(plain(known.get("precision"), pmf[:, 0], self.checkpoint))
-                draws.laws.append(Laws(*known["laws"]))
+                draws.pmf.append(plain_pmf(known["pmf"], pmf))
+                draws.codes.append(plain_codes(known["codes"], codes, pmf.shape[1]))
+                draws.precision.append(plain(known["precision"], pmf[:, 0]))
+                draws.laws.append(Laws(*map(float, known["laws"])))

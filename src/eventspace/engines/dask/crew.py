@@ -30,6 +30,7 @@ FAN_IN = 4  # results that one task adds up, a power of two: few transfers, and 
 UNEVEN = 4  # tasks for each that can run at once
 SUSPICIONS = 100  # workers that a task may see die, of our own: Dask's three are soon used up
 
+PRELOAD = "distributed.worker.preload"
 # Ctrl-C in a terminal goes to all its processes: what workers of our own do then is ours to say
 UNDISTURBED = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
 
@@ -78,7 +79,7 @@ class Crew:
             raise SystemExit(1)  # a worker that runs the script again, which the other end tells
         settings = {
             "distributed.scheduler.allowed-failures": SUSPICIONS,
-            "distributed.worker.preload": [UNDISTURBED],
+            PRELOAD: [*dask.config.get(PRELOAD, []), UNDISTURBED],
         }
         try:
             with dask.config.set(settings):

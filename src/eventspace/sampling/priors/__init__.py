@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eventspace._base.checkpoint import Checkpoint, Record, plain
+from eventspace._base.checkpoint import Record, plain
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
@@ -105,14 +105,14 @@ class Priors(NamedTuple):
             "weights": self.bits.regressions.weights,
         }
 
-    def restore(self, state: Record, bench: Workbench, checkpoint: Checkpoint) -> None:
+    def restore(self, state: Record, bench: Workbench) -> None:
         """Go back to where ``state`` was asked for."""
         fresh = self.state(bench.fetch)
         # regressions have weights for each chain once they have learnt
         fresh["weights"] = np.broadcast_to(
             fresh["weights"], (*fresh["rate"].shape, *fresh["weights"].shape)
         )
-        known = {name: plain(state.get(name), like, checkpoint) for name, like in fresh.items()}
+        known = {name: plain(state[name], like) for name, like in fresh.items()}
         of_users, of_items = self.pmfs.inclinations, self.bits.inclinations
         of_users.of_each = bench.hold(known["inclined_users"])
         of_items.of_each = bench.hold(known["inclined_items"])
