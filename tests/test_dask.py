@@ -299,8 +299,9 @@ class Deadly(FrankWolfe):
     ids=str,
 )
 def test_killed_workers_change_nothing(
-    cluster, small_blocks, scratch, ratings, deaths, tmp_path_factory
+    cluster, small_blocks, scratch, ratings, deaths, tmp_path_factory, monkeypatch
 ):
+    monkeypatch.setattr(crew, "PATIENCE", 300.0)  # a busy machine takes its time to start others
     options = OPTIONS | {"n_events": 4, "n_iter": 4, "engine": "dask"}
     calls = tmp_path_factory.mktemp("calls") / "calls"
     undisturbed = KolmogorovDescent(**options, pmf_solver=FrankWolfe()).fit(ratings)
