@@ -27,7 +27,7 @@ from eventspace._base.errors import UserError
 Record: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
-SHARE = 50  # writing takes at most one part in so many of the time
+SHARE = 100  # writing takes at most one part in so many of the time, but for what ends
 OFTEN = 1.0  # seconds between two writes of the same record, at least
 OURS = 0x45565350  # what SQLite calls the application: EVSP
 PIECE = 1 << 28  # bytes of an array in one row of the database, which holds less than 1 GB
