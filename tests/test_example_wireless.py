@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from examples import wireless
+from examples.__main__ import figures_of
 from tests.example import assert_page_says, assert_same_seed, needs_data
 
 
@@ -21,9 +22,11 @@ def test_the_figures_come_again() -> None:
     assert_same_seed("wireless", now)
     lab = {tool: row["rmse"][0] for tool, row in now["hidden"]["half"].items()}
     assert min(lab, key=lambda tool: lab[tool]) == "KolmogorovPosterior, positions"
-    gains = now["rules"][0]["gains"]
-    assert gains["rules"]["confidence"] > gains["counted"]["confidence"]
-    assert gains["closest"]["confidence"] > gains["all"]["confidence"]
+    # lists of thirty: one seed is too few to tell them apart
+    every = [seed["gains"] for seed in figures_of("wireless")["rules"]]
+    mean = {who: np.mean([gains[who]["confidence"] for gains in every]) for who in every[0]}
+    assert mean["rules"] > mean["counted"]
+    assert mean["closest"] > mean["all"]
 
 
 def test_a_link_stands_in_the_table_from_both_its_ends() -> None:
