@@ -13,7 +13,7 @@ $(VENV)/installed: pyproject.toml
 # What is locked stays, unless pyproject.toml forbids it; UPGRADE=1: the newest of all. Needs uv
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --all-extras --generate-hashes \
-	  --no-emit-index-url --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) \
+	  --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) \
 	  --output-file requirements.lock pyproject.toml
 
 # The versions of requirements.lock instead of the newest, for every target that follows; needs uv,

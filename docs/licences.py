@@ -1,7 +1,7 @@
 """Write docs/licences.md: what the packages of requirements.lock may be used for, as they say.
 
 ``python -m docs.licences`` asks pip for the metadata, without the packages; it needs uv, which
-brings a pip that tells them. A test, which asks nobody, compares the page with the lock.
+brings a pip that tells them. A test compares the page with the lock, without a network.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from eventspace._base.errors import UserError
 Record: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
-SHARE = 100  # writing takes at most one part in so many of the time, but for what ends
+SHARE = 100  # paced writes take at most a hundredth of the time
 OFTEN = 1.0  # seconds between two writes of the same record, at least
 OURS = 0x45565350  # what SQLite calls the application: EVSP
 PIECE = 1 << 28  # bytes of an array in one row of the database, which holds less than 1 GB
@@ -95,7 +95,7 @@ class CheckpointFile(Checkpoint):
         self._warned = False
 
     def close(self) -> None:
-        """Let the file go, once nobody writes to it."""
+        """Close the file, after a write that is under way."""
         with self._lock:
             self._connection.close()
 
@@ -283,7 +283,7 @@ def plain_pmf(pmf: NDArray[Any], like: Any) -> NDArray[Any]:
 
 
 def plain_codes(codes: NDArray[Any], like: Any, n_events: int) -> NDArray[Any]:
-    """Codes of a record, if they are sets of so many events; or numbers from 0 to 1."""
+    """Codes of a record, if they are sets of ``n_events`` events, or numbers from 0 to 1."""
     found = plain(codes, like)
     most = 2**n_events - 1 if found.dtype == np.uint64 else 1
     if found.size and not (found.min() >= 0 and int(found.max()) <= most):

@@ -14,7 +14,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 _warned = False
 
-# A process that forks while another thread compiles would leave its child a lock that nobody opens.
+# A process that forks while another thread compiles would leave its child a lock that stays shut.
 # So it waits for the compiler, as the logging module waits for its handlers.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(

@@ -23,7 +23,7 @@ class Forgetting(NamedTuple):
     """How a table forgets: weights w 2^(-age / half_life), with ages from ``now``.
 
     Weights fade alike: what is known at one time is known at a later one with all its weights times
-    one number. So nobody needs the times themselves once the weights are there.
+    one number. So the times are not needed once the weights are there.
     """
 
     half_life: float  # in the unit of the times
