@@ -18,21 +18,13 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import timing
+from benchmarks.drift_shown import NAMES, tables
 from eventspace import KolmogorovModel, Observations
 from eventspace.datasets import movielens_1m, movielens_100k, movielens_latest_small
 from eventspace.datasets.generators import drifting
 from eventspace.fitted import compressed
 
-IMAGES = timing.PAGE.parent / "images"
-MOVING = timing.PAGE.parent / "moving-data.md"
 DAY = 86_400.0
-NAMES = {
-    "fixed": "does not follow",
-    "follow": "update",
-    "forget": "update, forgetting",
-    "refit": "refit",
-    "refit, forget": "refit, forgetting",
-}
 N_TIMES, N_EARLY = 16, 6
 DRIFT = {"n_users": 300, "n_items": 200, "n_events": 8, "per_item": 10, "noise": 0.2}
 DRIFT |= {"step": 0.15, "moving": 0.03}
@@ -267,109 +259,6 @@ def picture() -> dict[str, Any]:
             pmfs.append(model.pmf[at].tolist())
             counts.append(n)
     return {"user": user, "dates": dates, "pmf": pmfs, "ratings": counts, "labels": labels}
-
-
-def tables(figures: dict[str, Any]) -> None:
-    """Write what was measured into the page, and draw."""
-    if "generated" in figures:
-        part = figures["generated"]
-        rows = [
-            {"model": NAMES[n], "tracking error, last time": f"{np.mean(e, axis=0)[-1]:.4f}",
-             "mean over times": f"{np.mean(np.array(e)[:, 1:]):.4f}",
-             "seconds each time": f"{part['seconds'][n]:.2f}" if n != "fixed" else "-"}
-            for n, e in part["errors"].items()
-        ]  # fmt: skip
-        put("drift generated", timing.table(rows))
-        draw_tracking(part)
-    for name, part in figures.get("movielens", {}).items():
-        rows = [
-            {"model": NAMES[n], "RMSE of the next block": f"{part['rmse'][n]:.4f}",
-             "of users known by then": f"{part['rmse_known'][n]:.4f}",
-             "seconds each block": f"{part['seconds'][n]:.2f}" if n != "fixed" else "-"}
-            for n in NAMES
-        ]  # fmt: skip
-        early = ", ".join(
-            f"{'no forgetting' if h == 'none' else f'{float(h):g} days'} {e:.4f}"
-            for h, e in part["early"].items()
-        )
-        text = f"Half-life {part['half_life_days']:g} days; on the first half: {early}. "
-        text += f"{part['known_share']:.0%} of the ratings are of users known by then."
-        put(f"drift {name}", timing.table(rows) + "\n\n" + text)
-    if "sets" in figures:
-        heads = ("table", "no update", "sets stay", "sets follow", "sets follow freely")
-        rows = [
-            dict(
-                zip(
-                    heads,
-                    (v if isinstance(v, str) else f"{v:.4f}" for v in row.values()),
-                    strict=True,
-                )
-            )
-            for row in figures["sets"]
-        ]
-        put("drift sets", timing.table(rows))
-    if "cheap" in figures:
-        rows = []
-        for name, part in figures["cheap"].items():
-            mean = pd.DataFrame(part["rows"]).mean()
-            rows.append({
-                "table": name, "seeds": part["seeds"], "before": f"{mean['before']:.4f}",
-                "update": f"{mean['update']:.4f}", "refit": f"{mean['refit']:.4f}",
-                "loss": f"{mean['update'] / mean['refit'] - 1:+.2%}",
-                "update, s": f"{mean['update_s']:.3f}", "refit, s": f"{mean['refit_s']:.1f}",
-                "times cheaper": f"{mean['refit_s'] / mean['update_s']:.0f}",
-            })  # fmt: skip
-        put("drift cheap", timing.table(rows))
-    if "picture" in figures:
-        draw_user(figures["picture"])
-
-
-def put(name: str, markdown: str) -> None:
-    page, timing.PAGE = timing.PAGE, MOVING
-    try:
-        timing.publish(name, markdown)
-    finally:
-        timing.PAGE = page
-
-
-def draw_tracking(part: dict[str, Any]) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
-    styles = {"fixed": ("0.6", "-"), "follow": ("C0", "-"), "forget": ("C1", "-"),
-              "refit": ("C0", "--"), "refit, forget": ("C1", "--")}  # fmt: skip
-    for name, errors in part["errors"].items():
-        colour, line = styles[name]
-        mean = np.mean(errors, axis=0)
-        axes.plot(range(N_EARLY, N_TIMES + 1), mean, line, color=colour, label=NAMES[name])
-    axes.set(xlabel="time", ylabel="RMS distance from the true chances", ylim=(0, None))
-    axes.legend(loc="lower left", ncols=2, frameon=False)
-    figure.savefig(IMAGES / "drift-tracking.svg")
-    plt.close(figure)
-
-
-def draw_user(part: dict[str, Any]) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    pmf, dates = np.array(part["pmf"]), pd.to_datetime(part["dates"])
-    heavy = np.argsort(-pmf.mean(axis=0), kind="stable")[:6]
-    rest = 1 - pmf[:, heavy].sum(axis=1)
-    figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
-    labels = [f"{d}: {part['labels'][d]}" for d in heavy] + ["the other events"]
-    colours = [f"C{k}" for k in range(len(heavy))] + ["0.85"]
-    axes.stackplot(dates, *pmf[:, heavy].T, rest, labels=labels, colors=colours)
-    axes.set(ylabel="mass", ylim=(0, 1), xlim=(dates[0], dates[-1]))
-    handles, names = axes.get_legend_handles_labels()
-    figure.legend(handles[::-1], names[::-1], loc="outside lower center", fontsize="small",
-                  frameon=False)  # fmt: skip
-    figure.savefig(IMAGES / "drift-user.svg")
-    plt.close(figure)
 
 
 def kept(**new: Any) -> dict[str, Any]:

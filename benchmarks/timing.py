@@ -76,17 +76,17 @@ def table(rows: Sequence[Mapping[str, object]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def publish(name: str, markdown: str) -> None:
-    """Put markdown between NAME's markers in docs/benchmarks.md; a new name goes to the end."""
-    page = PAGE.read_text() if PAGE.exists() else "# Benchmarks\n"
+def publish(name: str, markdown: str, path: Path = PAGE) -> None:
+    """Put markdown between NAME's markers in a page; a new name goes to the end."""
+    page = path.read_text() if path.exists() else "# Benchmarks\n"
     block = f"<!-- {name} -->\n{markdown}\n<!-- /{name} -->"
     marked = re.compile(f"<!-- {re.escape(name)} -->.*?<!-- /{re.escape(name)} -->", re.DOTALL)
     if marked.search(page):
         page = marked.sub(lambda _: block, page, count=1)
     else:
         page = f"{page.rstrip()}\n\n{block}\n"
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(page)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(page)
 
 
 def _shown(value: object) -> str:

@@ -15,7 +15,8 @@ from eventspace._base.codes import WORD, numbers
 from eventspace._base.randomness import seed_of
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
-from eventspace.data.observations import Observations, to_learn_from
+from eventspace.data.learnable import to_learn_from
+from eventspace.data.observations import Observations
 from eventspace.estimators.base import Holder
 from eventspace.fitted.prediction import Factors
 from eventspace.fitting.descent import Descent, best_descent

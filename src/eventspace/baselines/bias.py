@@ -11,7 +11,8 @@ from eventspace._base.checks import check_number
 from eventspace._base.errors import UserError
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
-from eventspace.data.observations import Observations, to_learn_from
+from eventspace.data.learnable import to_learn_from
+from eventspace.data.observations import Observations
 from eventspace.estimators.base import Holder
 from eventspace.fitted.prediction import Factors
 

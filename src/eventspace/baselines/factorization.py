@@ -12,7 +12,8 @@ from eventspace._base.types import Codes, Floats
 from eventspace.baselines.bias import BiasModel
 from eventspace.baselines.vertices import affine_hull, nearest_vertices, select
 from eventspace.data.entries import Entries
-from eventspace.data.observations import Observations, to_learn_from
+from eventspace.data.learnable import to_learn_from
+from eventspace.data.observations import Observations
 from eventspace.estimators.base import Holder
 from eventspace.fitted.prediction import Factors
 from eventspace.fitting.half_steps import PmfStep, new_pmfs

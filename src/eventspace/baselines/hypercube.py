@@ -11,7 +11,8 @@ from eventspace._base.errors import UserError
 from eventspace.baselines.base import Alternating
 from eventspace.baselines.box import Box
 from eventspace.data.factors import checked_parts
-from eventspace.data.observations import Observations, to_learn_from
+from eventspace.data.learnable import to_learn_from
+from eventspace.data.observations import Observations
 from eventspace.fitting.constraints import read_given
 from eventspace.fitting.descent import Descent, random_start
 from eventspace.fitting.half_steps import PmfStep

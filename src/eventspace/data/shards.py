@@ -27,7 +27,8 @@ from eventspace.data.blocks import Blocks, cut, map_array, save_array
 from eventspace.data.column import value_range
 from eventspace.data.entries import Entries, Int64Array, Repeats, find_repeats, group, transpose
 from eventspace.data.ids import Ids
-from eventspace.data.observations import Observations, all_the_same
+from eventspace.data.learnable import all_the_same
+from eventspace.data.observations import Observations
 from eventspace.data.ordering import repeated
 from eventspace.data.readers.cleaning import (
     NOTHING,

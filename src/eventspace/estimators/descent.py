@@ -9,7 +9,8 @@ import numpy as np
 
 from eventspace._base.errors import UserError
 from eventspace.data.factors import checked_parts
-from eventspace.data.observations import Observations, to_learn_from
+from eventspace.data.learnable import to_learn_from
+from eventspace.data.observations import Observations
 from eventspace.data.shards import Shards
 from eventspace.estimators.base import Estimator, answered
 from eventspace.fitted import FittedModel

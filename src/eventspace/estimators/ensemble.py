@@ -10,7 +10,8 @@ from sklearn.utils import check_random_state
 
 from eventspace._base.types import Floats
 from eventspace.data.factors import squared_error, squared_errors
-from eventspace.data.observations import Observations, to_tell_apart
+from eventspace.data.learnable import to_tell_apart
+from eventspace.data.observations import Observations
 from eventspace.estimators.average import AverageEstimator
 from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.ensemble import FittedEnsemble

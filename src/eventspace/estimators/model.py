@@ -5,14 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any, Self
 
-from eventspace.data.attributes import read_attributes
-from eventspace.data.observations import to_tell_apart
 from eventspace.estimators.base import Estimator, answered
-from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.compressed import CompressedModel
-from eventspace.fitted.drawing import of_worth, readable
-from eventspace.fitting.going_on import checkpoint_of
-from eventspace.fitting.settings import engine_told
+from eventspace.fitted.drawing import learnt, readable
 from eventspace.sampling.settings import ModelSettings, check_model_settings
 
 
@@ -126,16 +121,7 @@ class KolmogorovModel(ModelSettings, Estimator):
             when it is run again, and ends with the same model. Delete the file afterwards.
         """
         check_model_settings(self)
-        observations = to_tell_apart(X)
-        of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
-        of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
-        settings = self._settings()
-        engine = engine_told(self, of_worth(observations), chains=True)
-        by_id = in_order(observations)
-        of_users = of_users.taken(observations.user_ids.order)
-        of_items = of_items.taken(observations.item_ids.order)
-        known = of_users.values, of_items.values
-        with checkpoint_of(checkpoint, by_id, settings, engine, *known) as kept:
-            fit = readable(by_id, settings, of_users, of_items, kept)
-        self.engine_, self.fitted_ = engine, CompressedModel(as_in(observations, fit), settings)
+        settings, attributes = self._settings(), (user_attributes, item_attributes)
+        self.engine_, fit = learnt(readable, X, settings, *attributes, checkpoint)
+        self.fitted_ = CompressedModel(fit, settings)
         return self

@@ -6,15 +6,10 @@ import os
 from typing import Any, Self
 
 from eventspace._base.errors import UserError
-from eventspace.data.attributes import read_attributes
-from eventspace.data.observations import to_tell_apart
 from eventspace.estimators.average import AverageEstimator
 from eventspace.estimators.base import answered
-from eventspace.fitted.by_id import as_in, in_order
-from eventspace.fitted.drawing import drawn, of_worth
+from eventspace.fitted.drawing import drawn, learnt
 from eventspace.fitted.posterior import FittedPosterior
-from eventspace.fitting.going_on import checkpoint_of
-from eventspace.fitting.settings import engine_told
 from eventspace.sampling.settings import SamplingSettings, check_settings
 
 
@@ -143,21 +138,12 @@ class KolmogorovPosterior(SamplingSettings, AverageEstimator):
         the file afterwards.
         """
         check_settings(self)
-        observations = to_tell_apart(X)
-        of_users = read_attributes(user_attributes, observations.user_ids, "user_attributes")
-        of_items = read_attributes(item_attributes, observations.item_ids, "item_attributes")
-        if (of_users.names.size or of_items.names.size) and not self.informed:
+        attributes = user_attributes, item_attributes
+        if not self.informed and any(table is not None for table in attributes):
             raise UserError("Attributes are for informed priors: leave them, or informed=True.")
         settings = self._settings()
-        engine = engine_told(self, of_worth(observations), chains=True)
-        by_id = in_order(observations)
-        of_users = of_users.taken(observations.user_ids.order)
-        of_items = of_items.taken(observations.item_ids.order)
-        known = of_users.values, of_items.values
-        with checkpoint_of(checkpoint, by_id, settings, engine, *known) as kept:
-            fit = drawn(by_id, settings, of_users, of_items, kept)
-        self.engine_ = engine
-        self.fitted_ = FittedPosterior(as_in(observations, fit), settings)
+        self.engine_, fit = learnt(drawn, X, settings, *attributes, checkpoint)
+        self.fitted_ = FittedPosterior(fit, settings)
         return self
 
     def update(

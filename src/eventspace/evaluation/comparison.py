@@ -14,7 +14,8 @@ from eventspace._base.progress import bar
 from eventspace._base.types import Bits, Positions
 from eventspace.baselines import BiasModel, HypercubeModel, ItemKMeans, PopularityModel
 from eventspace.data.frames import DataFrame, data_frame
-from eventspace.data.observations import Observations, to_learn_from
+from eventspace.data.learnable import to_learn_from
+from eventspace.data.observations import Observations
 from eventspace.data.pairs import Pairs, is_column
 from eventspace.data.readers.roles import long_roles
 from eventspace.data.readers.tables import table_of

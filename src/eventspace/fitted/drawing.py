@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
 from eventspace._base.checkpoint import NOWHERE, Checkpoint
 from eventspace._base.randomness import seed_of
 from eventspace._base.types import Bits, Floats
-from eventspace.data.attributes import Attributes
+from eventspace.data.attributes import Attributes, read_attributes
 from eventspace.data.factors import squared_error
+from eventspace.data.learnable import to_tell_apart
 from eventspace.data.observations import Observations
 from eventspace.engines.aside import Aside, Done
 from eventspace.engines.protocol import Engine
+from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.compressed import compressed
 from eventspace.fitted.fit import CompressedFit, PosteriorFit, stacked
 from eventspace.fitting.descent import INTERRUPTED
+from eventspace.fitting.going_on import checkpoint_of
 from eventspace.fitting.meetings import Meetings, learn_meetings
-from eventspace.fitting.settings import engine_to_learn
+from eventspace.fitting.settings import engine_to_learn, engine_told
 from eventspace.sampling.kept_samples import Kept, keep
 from eventspace.sampling.sampler import Sampler, mean_laws
 from eventspace.sampling.settings import ModelSettings, SamplingSettings, chains_for, sampling_of
@@ -30,10 +36,35 @@ GUIDES = 2  # chains that are the same whatever the seed: events begin there
 GUIDING_SEED = 0
 OF_MEETINGS = 1  # what makes their generator another one
 
+F = TypeVar("F", PosteriorFit, CompressedFit)
+
 
 def of_worth(observations: Observations) -> int:
     """How many entries a GPU would learn from: none where what is missing says no."""
     return 0 if observations.missing else observations.n_observed
+
+
+def learnt(
+    draw: Callable[..., F],
+    X: Any,
+    settings: SamplingSettings | ModelSettings,
+    user_attributes: Any,
+    item_attributes: Any,
+    checkpoint: str | os.PathLike[str] | None,
+) -> tuple[str, F]:
+    """Where chains learn from a table, and why there; and what `drawn` or `readable` finds."""
+    table = to_tell_apart(X)
+    of_users = read_attributes(user_attributes, table.user_ids, "user_attributes")
+    of_items = read_attributes(item_attributes, table.item_ids, "item_attributes")
+    engine, by_id = engine_told(settings, of_worth(table), chains=True), in_order(table)
+    of_users, of_items = (
+        of_users.taken(table.user_ids.order),
+        of_items.taken(table.item_ids.order),
+    )
+    known = of_users.values, of_items.values
+    with checkpoint_of(checkpoint, by_id, settings, engine, *known) as kept:
+        fit = draw(by_id, settings, of_users, of_items, kept)
+    return engine, as_in(table, fit)
 
 
 def drawn(
@@ -59,7 +90,7 @@ def drawn(
     laws, noise = mean_laws(chains), np.sqrt(kept.variance)
     pmf, codes = stacked(kept.pmfs, kept.bits)
     if interrupted:
-        warnings.warn(f"{INTERRUPTED}, {_drawn(chains)}", stacklevel=3)
+        warnings.warn(f"{INTERRUPTED}, {_drawn(chains)}", stacklevel=4)
     return PosteriorFit(
         observations,
         pmf,
@@ -129,7 +160,7 @@ def readable(
         checkpoint=checkpoint if not interrupted else NOWHERE,  # of all draws
     )
     if fit.interrupted:
-        warnings.warn(f"{INTERRUPTED}, compressed from {_drawn(chains)}", stacklevel=3)
+        warnings.warn(f"{INTERRUPTED}, compressed from {_drawn(chains)}", stacklevel=4)
     return fit
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from eventspace._base.foreign import is_a
-from eventspace.data.observations import Observations, to_tell_apart
+from eventspace.data.learnable import to_tell_apart
+from eventspace.data.observations import Observations
 from eventspace.data.readers.files import parquet_files
 from eventspace.data.shards import Shards, shards_of
 from eventspace.engines.protocol import Engine
