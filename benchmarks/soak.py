@@ -20,6 +20,7 @@ import argparse
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -153,6 +154,7 @@ def forks(answers: Answers, end: float) -> None:
 
     def serve() -> None:
         for request in range(REQUESTS):
+            signal.alarm(int(PATIENCE))  # ends a worker that hangs
             answers.predict()
             if request % 100 == 50:
                 answers.update()

@@ -20,6 +20,7 @@ import pytest
 from sklearn.base import clone
 
 from eventspace import KolmogorovDescent, KolmogorovPosterior
+from eventspace._base.cached import cached_property
 from tests.planted import chances, wide
 
 SRC = Path(__file__).parents[1] / "src"
@@ -51,6 +52,27 @@ thread = threading.Thread(target=compile_slowly)
 thread.start()
 begun.wait()
 print(child(lambda: njit()(lambda x: x + 1)(1) == 2))
+thread.join()
+"""
+COMPUTING = """
+from eventspace._base.cached import cached_property
+
+begun, leave = threading.Event(), threading.Event()
+
+class Slow:
+    def __init__(self, wait):
+        self.wait = wait
+
+    @cached_property
+    def value(self):
+        begun.set()
+        return self.wait() or 1
+
+thread = threading.Thread(target=lambda: Slow(leave.wait).value)
+thread.start()
+begun.wait()
+print(child(lambda: Slow(int).value == 1))
+leave.set()
 thread.join()
 """
 ASKING = """
@@ -138,6 +160,27 @@ def run(code: str, folder: Path) -> str:
 @FORKS
 def test_a_child_compiles_though_a_thread_was_compiling(tmp_path) -> None:
     assert run(COMPILING, tmp_path) == "0\n"
+
+
+@FORKS
+def test_a_child_computes_what_a_thread_was_computing(tmp_path) -> None:
+    """Each property of a class had one lock for all objects, which the thread held."""
+    assert run(COMPUTING, tmp_path) == "0\n"
+
+
+def test_a_property_is_computed_once() -> None:
+    asked = []
+
+    class Asked:
+        @cached_property
+        def value(self) -> int:
+            """What it says."""
+            asked.append(self)
+            return len(asked)
+
+    one, other = Asked(), Asked()
+    assert (one.value, other.value, one.value, other.value) == (1, 2, 1, 2)
+    assert Asked.value.__doc__ == "What it says."
 
 
 @FORKS

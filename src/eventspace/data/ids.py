@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Hashable, Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from eventspace._base.cached import cached_property
 from eventspace._base.errors import UserError
 from eventspace._base.jit import njit
 from eventspace._base.printable import shown

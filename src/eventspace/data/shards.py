@@ -14,12 +14,13 @@ import pickle
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from eventspace._base.cached import cached_property
 from eventspace._base.errors import UserError
 from eventspace._base.progress import bar
 from eventspace.data import scale as units

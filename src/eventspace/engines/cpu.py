@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from threading import Event as Signal
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.cached import cached_property
 from eventspace._base.threads import run_together
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from eventspace import metrics
+from eventspace._base.cached import cached_property
 from eventspace._base.types import Bits, Positions
 from eventspace.data.observations import Observations
 from eventspace.evaluation.entrant import Entrant

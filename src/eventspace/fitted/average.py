@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.cached import cached_property
 from eventspace._base.checks import check_choice, check_share, check_whole
 from eventspace._base.codes import WORD, pack
 from eventspace._base.errors import UserError

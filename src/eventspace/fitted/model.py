@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 from dataclasses import fields, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.cached import cached_property
 from eventspace._base.codes import WORD, unpack
 from eventspace._base.errors import UserError
 from eventspace._base.html import in_html

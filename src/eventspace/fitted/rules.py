@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from eventspace._base.cached import cached_property
 from eventspace._base.errors import UserError
 from eventspace._base.types import Codes
 from eventspace.data.frames import DataFrame

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from eventspace._base.cached import cached_property
 from eventspace._base.codes import unpack
 from eventspace._base.errors import UserError
 from eventspace._base.jit import njit

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.cached import cached_property
 from eventspace._base.codes import inside, masses, unpack
 from eventspace._base.html import in_html
 from eventspace._base.printable import printable

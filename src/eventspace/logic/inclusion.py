@@ -8,12 +8,12 @@ all of the sets have, or none, change nothing and are left aside.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.cached import cached_property
 from eventspace._base.codes import WORD, unpack
 from eventspace._base.jit import njit
 from eventspace._base.types import Bits, Codes, Positions

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.cached import cached_property
 from eventspace._base.checks import check_whole
 from eventspace._base.codes import inside, masses, unpack
 from eventspace._base.errors import UserError

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.cached import cached_property
 from eventspace._base.codes import masses, pack, unpack
 from eventspace._base.errors import UserError
 from eventspace._base.printable import shown

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from eventspace._base.cached import cached_property
 from eventspace._base.types import Codes, Floats, Positions
 from eventspace.rules.law import AT_LARGE, Law, NextUser
 from eventspace.rules.likes import Likes

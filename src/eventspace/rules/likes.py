@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from eventspace._base.cached import cached_property
 from eventspace._base.checks import is_real
 from eventspace._base.errors import UserError
 from eventspace._base.types import Floats

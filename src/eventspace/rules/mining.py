@@ -6,13 +6,13 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.cached import cached_property
 from eventspace._base.codes import inside
 from eventspace._base.types import Codes, Floats, Positions
 from eventspace.logic.space import Space

@@ -13,13 +13,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from threading import Event as Signal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eventspace._base.cached import cached_property
 from eventspace._base.extras import extra
 from eventspace._base.progress import bar
 from eventspace._base.types import Floats
