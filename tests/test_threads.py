@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
-from concurrent.futures import wait
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from eventspace import KolmogorovModel
 from eventspace._base import threads as together
-from eventspace._base.threads import run_together
+from eventspace._base.threads import one_blas_thread, run_together
 
 
 def counting(done: list[int], k: int, steps: int = 3) -> Generator[int, None, None]:
@@ -89,3 +91,37 @@ def test_the_limit_ends_with_the_last_who_asked_for_it() -> None:
         assert threads() == [1 for _ in before]
         two.__exit__(None, None, None)
         assert threads() == before
+
+
+def blas_threads() -> list[int]:
+    return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+
+
+def test_any_thread_gives_blas_one_thread_and_gives_back_what_it_had() -> None:
+    """The first may end before the last: the limit is the whole process's."""
+    np.linalg.norm(np.ones((2, 2)) @ np.ones((2, 2)))
+    with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(1) as other:
+        before = blas_threads()
+        with one_blas_thread():
+            assert set(blas_threads()) == {1}
+        here, there = ExitStack(), ExitStack()
+        here.enter_context(one_blas_thread())
+        other.submit(there.enter_context, one_blas_thread()).result()
+        here.close()
+        assert set(blas_threads()) == {1}
+        other.submit(there.close).result()
+        assert blas_threads() == before
+
+
+def test_another_thread_learns_the_same_model() -> None:
+    """Last bits of a matrix product depend on the number of threads that multiply."""
+    rng = np.random.default_rng(0)
+    table = np.where(rng.random((600, 200)) < 0.1, rng.random((600, 200)), np.nan)
+    quick = {"n_chains": 2, "n_warmup": 3, "n_draws": 4, "meets": False, "random_state": 0}
+
+    def learnt() -> bytes:
+        return KolmogorovModel(6, **quick).fit(table).pmf_.tobytes()
+
+    with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(1) as other:
+        assert other.submit(learnt).result() == learnt()
+        assert other.submit(learnt).result() == learnt()

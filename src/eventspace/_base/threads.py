@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Event as Signal
 from threading import Lock
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import OpenBLASController, threadpool_limits
 
 from eventspace._base.progress import bar
 
@@ -36,14 +36,16 @@ class _OneThread:
         """In a forked child nobody is left of those who asked for it."""
         if self.n_users > 0:
             self.n_users = 0
-            self.limit.restore_original_limits()
+            self._restore()
         self.lock.release()
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         with self.lock:
             if self.n_users == 0:
+                _let_go()
                 self.limit = threadpool_limits(1, user_api="blas")
+                _let_go()
             self.n_users += 1
         try:
             yield
@@ -51,7 +53,18 @@ class _OneThread:
             with self.lock:
                 self.n_users -= 1
                 if self.n_users == 0:
-                    self.limit.restore_original_limits()
+                    self._restore()
+
+    def _restore(self) -> None:
+        _let_go()
+        self.limit.restore_original_limits()
+        _let_go()
+
+
+def _let_go() -> None:
+    """Let any thread set the limit: since threadpoolctl 3.8 the first that does so keeps it."""
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)
 
 
 one_blas_thread = _OneThread()
