@@ -125,13 +125,18 @@ def _weighted(raw: RawEntries) -> RawEntries:
     assert raw.weights is not None
     what = "trials" if raw.counts else "weight"
     weights = _numbers(raw, raw.weights, what, _WEIGHTS_ALLOWED).astype(np.float64)
-    # stored as float32: what is infinite there is infinite here
-    wrong = ~((weights >= 0) & (weights <= np.finfo(np.float32).max))
+    with np.errstate(over="ignore", under="ignore"):
+        stored = weights.astype(np.float32)
+    wrong = ~((weights >= 0) & np.isfinite(stored)) | ((stored == 0) & (weights > 0))
     if wrong.any():
         k = int(np.argmax(wrong))
         weight = float(weights[k])
+        problem = f"{what} {weight!r} ({raw.place(k)}) is"
+        if math.isfinite(weight) and weight > 0:
+            beyond = "large" if weight > 1 else "small"
+            raise UserError(f"{problem} too {beyond} for float32; multiply all by one number.")
         flaw = "missing" if math.isnan(weight) else "negative" if weight < 0 else "infinite"
-        raise _refused(f"{what} {weight!r} ({raw.place(k)}) is {flaw}", _WEIGHTS_ALLOWED)
+        raise _refused(f"{problem} {flaw}", _WEIGHTS_ALLOWED)
     if raw.counts:
         wrong = (raw.values > weights) | (raw.values < 0)
         if wrong.any():
@@ -140,7 +145,6 @@ def _weighted(raw: RawEntries) -> RawEntries:
                 f"successes {raw.values[k].item()!r} ({raw.place(k)}) are not between 0 "
                 f"and the trials, {weights[k]:.12g}."
             )
-    stored = weights.astype(np.float32)
     raw = replace(raw, weights=stored)
     observed = stored > 0
     if not observed.all():
