@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import os
-import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -31,7 +29,7 @@ from eventspace.sampling.sweeps import Sweeps
 
 
 class Killed(BaseException):
-    """In place of a signal that nobody can catch."""
+    """In place of a signal that cannot be caught."""
 
 
 @pytest.fixture
@@ -176,24 +174,6 @@ def test_without_a_seed_the_one_of_the_first_run_is_taken(tmp_path: Path) -> Non
     assert_same(KolmogorovDescent(3).fit(table(), checkpoint=path), first)
 
 
-@pytest.mark.parametrize(
-    ("model", "rows", "said"),
-    [
-        (KolmogorovDescent(4, random_state=0), 60, "n_events was 3, and is 4"),
-        (KolmogorovDescent(3, random_state=1), 60, "random_state was 0, and is 1"),
-        (KolmogorovDescent(3, random_state=0), 50, "the table is another one"),
-        (KolmogorovModel(3, random_state=0), 60, "is of another fit"),
-    ],
-)
-def test_the_checkpoint_of_another_fit_is_refused(
-    model: Any, rows: int, said: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "checkpoint"
-    KolmogorovDescent(3, random_state=0).fit(table(), checkpoint=path)
-    with pytest.raises(ValueError, match=said):
-        model.fit(table()[:rows], checkpoint=path)
-
-
 def test_settings_that_change_nothing_may_change(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
     one = KolmogorovDescent(3, random_state=0, n_jobs=1).fit(table(), checkpoint=path)
@@ -203,42 +183,6 @@ def test_settings_that_change_nothing_may_change(tmp_path: Path) -> None:
 
 def facts() -> dict[str, str]:
     return {"what": "a test"}
-
-
-def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
-    text, other = tmp_path / "notes.txt", tmp_path / "other.db"
-    text.write_text("what I must not forget\n" * 100)
-    with sqlite3.connect(other) as database:
-        database.execute("CREATE TABLE mine (x)")
-    database.close()
-    for path in (text, other):
-        before = path.read_bytes()
-        with (
-            pytest.raises(ValueError, match="no checkpoint, and stays as it is"),
-            checkpoint_at(path, facts),
-        ):
-            pass
-        assert path.read_bytes() == before
-
-
-def test_two_fits_do_not_share_a_checkpoint(tmp_path: Path) -> None:
-    path = tmp_path / "checkpoint"
-    with (
-        checkpoint_at(path, facts),
-        pytest.raises(ValueError, match="Another process is learning"),
-        checkpoint_at(path, facts),
-    ):
-        pass
-    with checkpoint_at(path, facts):
-        pass
-
-
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with (
-        pytest.raises(ValueError, match=re.escape(repr(str(tmp_path / "nowhere")))),
-        checkpoint_at(tmp_path / "nowhere" / "checkpoint", facts),
-    ):
-        pass
 
 
 def test_records_come_back_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,59 +247,6 @@ def test_a_full_disk_ends_no_fit_and_leaves_what_was_written(tmp_path: Path) -> 
         assert known is not None
         np.testing.assert_array_equal(known["y"], np.arange(9))
         assert checkpoint.read("z") is None
-
-
-DAMAGE = {
-    "another shape": "UPDATE parts SET shape = '[2]', content = zeroblob(16) WHERE name = 'pmf'",
-    "no PMF": "UPDATE parts SET content = zeroblob(length(content)) WHERE name = 'pmf'",
-    "nothing": "DELETE FROM parts WHERE name = 'start'",
-    "a start that is none": "UPDATE parts SET content = CAST('99' AS BLOB) WHERE name = 'start'",
-    "no JSON": "UPDATE parts SET content = CAST('{' AS BLOB) WHERE name = 'history'",
-    "no number": "UPDATE parts SET content = CAST('[[]]' AS BLOB) WHERE name = 'history'",
-    "a strange shape": "UPDATE parts SET shape = '[4611686018427387904, 4]' WHERE name = 'pmf'",
-    "no facts": "DELETE FROM parts WHERE record = 'fit'",
-}
-
-
-@pytest.mark.usefixtures("at_every_step")
-@pytest.mark.parametrize("how", DAMAGE)
-def test_a_damaged_record_is_refused_with_the_remedy(how: str, tmp_path: Path) -> None:
-    path = tmp_path / "checkpoint"
-    model = KolmogorovDescent(3, random_state=0, n_iter=4, tol=0.0)
-    model.fit(table(), checkpoint=path)
-    with sqlite3.connect(path) as database:
-        assert database.execute(DAMAGE[how]).rowcount
-    database.close()
-    with pytest.raises(ValueError, match="is damaged: delete it to begin again"):
-        model.fit(table(), checkpoint=path)
-
-
-@pytest.mark.usefixtures("at_every_step")
-def test_sets_of_other_events_are_refused(tmp_path: Path) -> None:
-    path, model = tmp_path / "checkpoint", KolmogorovDescent(3, random_state=0)
-    model.fit(table(), checkpoint=path)
-    with sqlite3.connect(path) as database:
-        codes = np.full(30, 2**64 - 1, dtype=np.uint64).tobytes()
-        database.execute("UPDATE parts SET content = ? WHERE name = 'codes'", (codes,))
-    database.close()
-    with pytest.raises(ValueError, match="is damaged: delete it to begin again"):
-        model.fit(table(), checkpoint=path)
-
-
-@pytest.mark.usefixtures("at_every_step")
-@pytest.mark.parametrize("part", ["pmf", "user_seeds", "weights", "done", "generators"])
-def test_a_damaged_chain_is_refused_with_the_remedy(
-    part: str, tmp_path: Path, killed: Callable[[int], None]
-) -> None:
-    path, model = tmp_path / "checkpoint", KolmogorovPosterior(4, meets=False, **SHORT)
-    killed(30)
-    with pytest.raises(Killed):
-        model.fit(table(), checkpoint=path)
-    with sqlite3.connect(path) as database:
-        assert database.execute("DELETE FROM parts WHERE name = ?", (part,)).rowcount
-    database.close()
-    with pytest.raises(ValueError, match="is damaged: delete it to begin again"):
-        model.fit(table(), checkpoint=path)
 
 
 @pytest.mark.usefixtures("at_every_step")
@@ -442,11 +333,6 @@ def test_a_generator_goes_on_as_without_a_checkpoint(tmp_path: Path) -> None:
     other = KolmogorovDescent(3, random_state=np.random.RandomState(4))
     with pytest.raises(ValueError, match="random_state was a generator at"):
         other.fit(table(), checkpoint=path)
-
-
-def test_a_path_that_is_no_file_is_refused() -> None:
-    with pytest.raises(ValueError, match="checkpoint='' is no path: name a file"):
-        KolmogorovDescent(3).fit(table(), checkpoint="")
 
 
 def test_where_nothing_is_kept_nothing_is_found() -> None:

@@ -61,3 +61,5 @@ def test_what_cannot_be_a_checkpoint_is_told_in_one_line(table, tmp_path, capsys
     assert "is the table or the model: name another file" in said
     said = in_process([*command, "x", "--kind", "ensemble"], capsys, code=2).err
     assert "--checkpoint is not for --kind ensemble" in said
+    said = in_process([*command, str(tmp_path)], capsys, code=2).err
+    assert f"--checkpoint {tmp_path} is a folder: name a file" in said

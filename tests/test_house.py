@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from eventspace import __version__
 
@@ -65,13 +66,15 @@ def test_every_file_that_the_ways_to_add_something_name_is_there() -> None:
         assert (PACKAGE / name).exists() or (ROOT / name).exists(), name
 
 
-def test_the_version_is_the_same_everywhere() -> None:
-    assert re.search(rf"^version: {re.escape(__version__)}$", text_of("CITATION.cff"), re.MULTILINE)
-    released = re.search(
-        rf"^## {re.escape(__version__)}, (\S+)$", text_of("CHANGELOG.md"), re.MULTILINE
-    )
+def test_the_version_is_the_last_release_or_one_that_comes_after_it() -> None:
+    changes = text_of("CHANGELOG.md")
+    released = re.search(r"^## (\d\S*), (\S+)$", changes, re.MULTILINE)
     assert released is not None
-    assert f"date-released: {released[1]}\n" in text_of("CITATION.cff")
+    assert f"\nversion: {released[1]}\n" in text_of("CITATION.cff")
+    assert f"\ndate-released: {released[2]}\n" in text_of("CITATION.cff")
+    now, last = Version(__version__), Version(released[1])
+    assert now.is_devrelease == ("\n## Unreleased\n" in changes)
+    assert now > last if now.is_devrelease else now == last
 
 
 def test_every_supported_python_is_tried_by_continuous_integration() -> None:

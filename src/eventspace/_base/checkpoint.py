@@ -1,7 +1,8 @@
 """Where a fit keeps how far it is: killed at any moment, the next one goes on from there.
 
 The file is an SQLite database. What is written together is there as a whole or not at all, whenever
-the process is killed, and also if the disk is full. One process at a time has it.
+the process is killed, and also if the disk is full. One fit at a time has it. Each row has a
+digest, and the file knows how many rows it has: damage is found when it is opened.
 
 A record is a dict of arrays and of what JSON holds. A record that is written again replaces itself.
 """
@@ -15,6 +16,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias, TypeVar
@@ -22,7 +24,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.errors import UserError
+from eventspace._base.errors import UserError, UserTypeError
 
 Record: TypeAlias = dict[str, Any]
 T = TypeVar("T")
@@ -33,14 +35,16 @@ OURS = 0x45565350  # what SQLite calls the application: EVSP
 PIECE = 1 << 28  # bytes of an array in one row of the database, which holds less than 1 GB
 ROUNDING = 1e-6  # that PMFs may add up to more or less than one
 DTYPES = ("<f8", "<f4", "<u8", "<i8", "<i4", "|b1")
+DAMAGED = "The checkpoint is damaged: delete it to begin again."
 FACTS = "fit"  # the record that says what the others belong to
-TABLE = "the table"  # one of the facts, by a text that tells people nothing
+TABLE = "the table"  # a fact, by a text that tells people nothing
+BESIDE = "what is given beside the table, such as attributes,"  # another
 
 _TABLE = (
     "CREATE TABLE parts (record TEXT, name TEXT, piece INTEGER, dtype TEXT, shape TEXT, "
-    "content BLOB, UNIQUE (record, name, piece))"
+    "content BLOB, digest BLOB, UNIQUE (record, name, piece))"
 )
-_PUT = "INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?)"
+_PUT = "INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?)"
 _GET = "SELECT name, dtype, shape, content FROM parts WHERE record = ? ORDER BY name, piece"
 
 
@@ -67,9 +71,9 @@ class Checkpoint:
         """
         return make()
 
-    def refuse(self, what: str) -> UserError:
+    def damaged(self) -> UserError:
         """The error for a record that cannot be gone on from."""
-        return UserError(what)
+        return UserError("The checkpoint is damaged.")
 
     @contextmanager
     def reviving(self) -> Iterator[None]:
@@ -79,7 +83,7 @@ class Checkpoint:
         except UserError:
             raise
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise self.refuse("is damaged") from error
+            raise self.damaged() from error
 
 
 NOWHERE = Checkpoint()
@@ -89,7 +93,7 @@ class CheckpointFile(Checkpoint):
     """A checkpoint in a database."""
 
     def __init__(self, connection: Any, path: str) -> None:
-        self._connection, self._path, self._lock = connection, path, Lock()
+        self._connection, self.path, self._lock = connection, path, Lock()
         self._next: dict[str, float] = {}
         self._first: dict[str, Record] = {}  # to be written with the first record
         self._warned = False
@@ -137,10 +141,9 @@ class CheckpointFile(Checkpoint):
             (n_parts,) = self._connection.execute("SELECT count(*) FROM parts").fetchone()
         return bool(n_parts == 0)
 
-    def refuse(self, what: str) -> UserError:
+    def damaged(self) -> UserError:
         """The error for a record that cannot be gone on from."""
-        remedy = "delete it to begin again."
-        return UserError(f"{what}:", where=repr(self._path), remedy=remedy)
+        return UserError(DAMAGED, where=repr(self.path))
 
     def _write(self, records: Mapping[str, Record]) -> bool:
         """All of them or none: a disk that is full, say, ends no fit."""
@@ -148,7 +151,7 @@ class CheckpointFile(Checkpoint):
 
         together = {**self._first, **records}
         rows = [
-            (name, part, *row)
+            (name, part, *row, _digest(name, part, *row))
             for name, record in together.items()
             for part, value in record.items()
             for row in _rows(value)
@@ -158,11 +161,13 @@ class CheckpointFile(Checkpoint):
                 for name in together:
                     self._connection.execute("DELETE FROM parts WHERE record = ?", (name,))
                 self._connection.executemany(_PUT, rows)
+                (n_rows,) = self._connection.execute("SELECT count(*) FROM parts").fetchone()
+                self._connection.execute(f"PRAGMA user_version = {n_rows}")
         except sqlite3.OperationalError as error:
             if not self._warned:
                 self._warned = True
                 warnings.warn(
-                    f"{self._path!r} cannot be written ({error}): the fit goes on, and the "
+                    f"{self.path!r} cannot be written ({error}): the fit goes on, and the "
                     "checkpoint stays as it was",
                     stacklevel=2,
                 )
@@ -193,19 +198,29 @@ def _rows(value: Any) -> Iterator[tuple[int, str, str, Any]]:
         yield k, array.dtype.str, shape, flat[k * PIECE : (k + 1) * PIECE]
 
 
+def _digest(record: str, name: str, piece: int, dtype: str, shape: str, content: Any) -> bytes:
+    """What tells a row from any other."""
+    found = blake2b(json.dumps([record, name, piece, dtype, shape]).encode(), digest_size=16)
+    found.update(content)
+    return found.digest()
+
+
 @contextmanager
 def checkpoint_at(
     path: str | os.PathLike[str] | None, facts: Callable[[], dict[str, str]]
 ) -> Iterator[Checkpoint]:
-    """The checkpoint in a file, a new one or one of a fit with the same facts; None: nowhere."""
+    """The checkpoint in a file, a new one or one of a fit with the same facts; None: nowhere.
+
+    Of the facts that differ the first is told.
+    """
     if path is None:
         yield NOWHERE
         return
     import sqlite3
 
-    where = os.fspath(path)
-    if not where:
-        raise UserError("is no path: name a file.", parameter="checkpoint", value=path)
+    where = os.fspath(path) if isinstance(path, str | os.PathLike) else ""
+    if not isinstance(where, str) or not where:
+        raise UserTypeError("is no path: name a file.", parameter="checkpoint", value=path)
     try:
         with closing(CheckpointFile(_opened(where), where)) as checkpoint:
             _check(checkpoint, facts())
@@ -220,7 +235,9 @@ def _opened(path: str) -> Any:
 
     folder = Path(path).absolute().parent
     if not folder.is_dir():
-        raise UserError(f"The folder {str(folder)!r} of the checkpoint does not exist.")
+        raise UserError(f"The folder {str(folder)!r} of the checkpoint does not exist: make it.")
+    if os.path.isdir(path):
+        raise UserError("is a folder: name a file.", parameter="checkpoint", value=path)
     file = folder / Path(path).name  # a whole path: some short names mean no file to SQLite
     connection = sqlite3.connect(file, timeout=0.0, check_same_thread=False)
     try:
@@ -234,34 +251,64 @@ def _opened(path: str) -> Any:
             if not n_tables:
                 connection.execute(f"PRAGMA application_id = {OURS}")
                 connection.execute(_TABLE)
+            elif not _sound(connection):
+                raise sqlite3.DatabaseError("malformed")
+    except UnicodeDecodeError as error:  # SQLite says what it does not understand
+        connection.close()
+        raise sqlite3.DatabaseError("malformed") from error
     except BaseException:
         connection.close()
         raise
     return connection
 
 
+def _sound(connection: Any) -> bool:
+    """Whether all rows are there, as they were written, and where SQLite looks for them."""
+    schema = connection.execute("SELECT sql FROM sqlite_master").fetchall()
+    if schema != [(_TABLE,), (None,)]:
+        return False
+    if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+        return False
+    (n_rows,) = connection.execute("PRAGMA user_version").fetchone()
+    rows = connection.execute("SELECT * FROM parts NOT INDEXED")
+    try:
+        same = [_digest(*row) == digest for *row, digest in rows]
+    except TypeError:  # a text, say, where bytes were
+        return False
+    return all(same) and len(same) == n_rows
+
+
 def _said(error: Exception) -> str:
     """What SQLite means, in the words of a checkpoint."""
     text = str(error)
     if "locked" in text:
-        return "Another process is learning with this checkpoint: wait for it, or name another."
+        return "Another fit is learning with this checkpoint: wait for it, or name another."
     if "not a database" in text or "something else" in text:
         return "This file is no checkpoint, and stays as it is: name another."
-    if "malformed" in text or "no such" in text:
-        return "The checkpoint is damaged: delete it to begin again."
-    return f"The checkpoint cannot be used ({text})."
+    if any(sign in text for sign in ("malformed", "decode", "too big")):
+        return DAMAGED
+    return (
+        f"The checkpoint cannot be opened or written ({text}): name a file in a folder where you "
+        "may write, on a disk with room."
+    )
 
 
 def _check(checkpoint: CheckpointFile, facts: dict[str, str]) -> None:
     """Refuse to go on from a fit of something else."""
     if not checkpoint.empty and checkpoint.read(FACTS) is None:
-        raise checkpoint.refuse("is damaged")
-    known = checkpoint.first(FACTS, lambda: facts)
-    for name in known.keys() | facts.keys():
+        raise checkpoint.damaged()
+    with checkpoint.reviving():
+        known = dict(checkpoint.first(FACTS, lambda: facts))
+    for name in (*facts, *known):
         before, now = known.get(name, "nothing"), facts.get(name, "nothing")
         if before != now:
-            how = "is another one" if name == TABLE else f"was {before}, and is {now}"
-            raise checkpoint.refuse(f"is of another fit, {name} {how}")
+            told = f"was {before}, and is {now}"
+            how = "is something else" if name in (TABLE, BESIDE) else told
+            raise UserError(
+                f"The checkpoint is of another fit: {name} {how}.",
+                where=repr(checkpoint.path),
+                remedy="Each fit needs its own: name another file, or delete it to begin again.",
+            )
 
 
 def plain(array: NDArray[Any], like: Any) -> NDArray[Any]:

@@ -1,3 +1,3 @@
 """The version, here so that every room may ask for it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"

@@ -37,6 +37,7 @@ OPTIONS = {
     "n_models": "--models",
     "n_jobs": "--threads",
     "engine": "--engine",
+    "checkpoint": "--checkpoint",
     "level": "--interval",
     "cv": "--folds",
     "test_size": "--test-size",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -13,10 +13,15 @@ from eventspace.data.observations import Observations
 from eventspace.data.shards import Shards
 
 
-def digest_of(table: Observations | Shards, *more: Any) -> str:
-    """Of a table, and of arrays that belong to it."""
+def digest_of(table: Observations | Shards) -> str:
+    """Of a table."""
+    return digest_of_arrays(_parts(table))
+
+
+def digest_of_arrays(arrays: Iterable[Any]) -> str:
+    """Of arrays, in their order."""
     found = blake2b(digest_size=16)
-    for part in (*_parts(table), *more):
+    for part in arrays:
         array = np.ascontiguousarray(part)
         found.update(f"{array.dtype.str}{array.shape}".encode())
         found.update(array.reshape(-1).view(np.uint8).data)

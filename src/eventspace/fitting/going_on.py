@@ -9,13 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from eventspace._base.checkpoint import TABLE, Checkpoint, checkpoint_at
+from eventspace._base.checkpoint import BESIDE, TABLE, Checkpoint, checkpoint_at
 from eventspace._base.version import __version__
-from eventspace.data.digest import digest_of
+from eventspace.data.digest import digest_of, digest_of_arrays
 from eventspace.data.observations import Observations
 from eventspace.data.shards import Shards
 
 EITHER_WAY = ("n_jobs", "verbose", "engine", "random_state")  # settings that need not be the same
+ESTIMATORS = {  # whose settings these are
+    "DescentSettings": "KolmogorovDescent",
+    "SamplingSettings": "KolmogorovPosterior",
+    "ModelSettings": "KolmogorovModel",
+}
 
 
 def checkpoint_of(
@@ -36,9 +41,10 @@ def checkpoint_of(
         if settings.random_state is not None:
             given["random_state"] = _told(settings.random_state)
         return {
+            "the estimator": ESTIMATORS[type(settings).__name__],
             "the version of eventspace": __version__,
-            "the kind of fit": type(settings).__name__,
-            TABLE: digest_of(table, *(np.asarray(array) for array in more)),
+            TABLE: digest_of(table),
+            BESIDE: digest_of_arrays(more),
             "the engine": "cuda" if engine.startswith("cuda") else "cpu",
             **given,
         }
