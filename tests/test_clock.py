@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import warnings
 from typing import Any
 
@@ -97,7 +98,12 @@ def test_one_late_date_does_not_make_the_others_count_for_nothing() -> None:
     with pytest.raises(ValueError, match=r"row 3 .* is 2199-01-01, after the year 2100"):
         Observations.of(table([*DAYS[:3], "2199-01-01"]), half_life="9999D")
     steady = pd.DataFrame({"user": range(500), "item": 0, "value": 0.5, "time": range(500)})
-    assert Observations.of(steady, half_life=1).n_observed == 500
+    with pytest.warns(UserWarning, match="the 500 ratings count like 2 new ones") as caught:
+        Observations.of(steady, half_life=1)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Observations.of(steady, half_life=4)
 
 
 def test_an_update_does_not_make_all_that_is_known_count_for_nothing(model) -> None:
@@ -123,6 +129,9 @@ def test_an_update_says_what_to_do_about_its_times(model, tmp_path, capsys) -> N
         model.update(wide)
     path = tmp_path / "m"
     model.save(path)
+    done = in_process(["info", path, "--json"], capsys)
+    clock = model.observations_.forgetting
+    assert json.loads(done.out).items() >= clock._asdict().items()
     one(SECONDS[-1], "when").to_csv(tmp_path / "t.csv", index=False)
     done = in_process(["update", path, tmp_path / "t.csv"], capsys, code=2)
     assert "Say which holds it: --time NAME." in done.err

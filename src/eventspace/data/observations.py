@@ -49,7 +49,7 @@ class Observations:
       stored; a number: no, with this weight beside the 1 of a stored entry. Such a table needs no
       values: every row is a yes, also a repeated one.
     - ``half_life``. After this time a rating counts half, after twice the time a quarter, and so
-      on: a duration such as ``"365D"``, or a number in the unit of the times. Ages are counted from
+      on: a duration such as ``"365D"``, beside numbers also one of their unit. Ages are from
       the latest time in the table. Times are dates, or numbers (seconds since 1970 beside a
       duration). Their column is ``time``, or it is found by its name (``timestamp``, ``date``). Of
       a pair that occurs more than once, the latest is then the last. Long tables only.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable
 from typing import Any
 
@@ -27,6 +28,7 @@ from eventspace.data.readers.roles import position, shown_names, with_role
 from eventspace.data.readers.tables import Table
 
 NO_TIMES = "Ratings that fade need times: pass a long table with a column of times."
+LITTLE = 0.01  # of the ratings: what is left of them if a half-life is too short
 ISO_DATE = r"\d{4}-\d\d-\d\d"
 
 
@@ -59,7 +61,7 @@ def clock_of(
     if isinstance(half_life, Forgetting):
         check_jump(half_life, newest, place)
     else:
-        _check_gap(times, life, place)
+        _check_fading(times, life, place)
     return times, life
 
 
@@ -138,8 +140,11 @@ def _check_bound(newest: float, place: str, dates: bool, *, seconds: bool) -> No
         raise UserError(f"{place} is {newest:.15g}, {beyond}.{unit_hint(newest)}")
 
 
-def _check_gap(times: Floats, life: float, place: str) -> None:
-    """Refuse a few times so late that most ratings would count for nothing beside them."""
+def _check_fading(times: Floats, life: float, place: str) -> None:
+    """Refuse a few times so late that most ratings would count for nothing beside them.
+
+    Warn if ratings fade so fast that hardly any count.
+    """
     ordered = np.sort(times)
     gaps = np.flatnonzero(np.diff(ordered) > GONE * life)
     n, before = len(times), int(gaps[-1]) + 1 if gaps.size else 0
@@ -148,4 +153,12 @@ def _check_gap(times: Floats, life: float, place: str) -> None:
         raise UserError(
             f"{place} is {newest}. Beside it {before:,} of {n:,} ratings, until {last}, would "
             "count less than a millionth: correct it, leave it out, or state a longer half-life."
+        )
+    left = float(Forgetting(life, float(ordered[-1])).weights(times, None).sum(dtype=np.float64))
+    if left < LITTLE * n:
+        warnings.warn(
+            f"Faded, the {n:,} ratings count like {left:,.0f} new ones: is the half-life in the "
+            "unit of the times, and long enough?",
+            UserWarning,
+            stacklevel=4,
         )
