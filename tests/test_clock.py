@@ -92,7 +92,9 @@ def test_a_half_life_beside_dates_needs_a_unit() -> None:
 
 def test_one_late_date_does_not_make_the_others_count_for_nothing() -> None:
     typo = table([*DAYS[:3], "2071-12-31"])
-    with pytest.raises(ValueError, match=r"row 3 .* is 2071-12-31\. Beside it 3 of 4 .*2021-12-31"):
+    with pytest.raises(
+        ValueError, match=r"row 3 .* is 2071-12-31\. Beside it 3 of 4 .*than 365 days"
+    ):
         Observations.of(typo, half_life="365D")
     assert Observations.of(typo, half_life="3650D").n_observed == 4
     with pytest.raises(ValueError, match=r"row 3 .* is 2199-01-01, after the year 2100"):
@@ -115,6 +117,11 @@ def test_an_update_does_not_make_all_that_is_known_count_for_nothing(model) -> N
         model.update(Observations.of(late, scale=(0, 1), half_life="365D"))
     with pytest.raises(ValueError, match="is 2199-01-01, after the year 2100"):
         model.update(one("2199-01-01"))
+    days = one(SECONDS[-1] / 86400)
+    with pytest.raises(ValueError, match=r"is 18992\. None is newer here, and these ratings would"):
+        model.update(days)
+    with pytest.raises(ValueError, match=r"After it all.*If it is in milliseconds, divide by 1000"):
+        model.update(one(4.2e12))
     model.update(one("2040-12-31"))  # 19 half-lives, and one more
     mixed = pd.concat([one("2001-01-01"), one("2001-01-02"), one("2041-12-31")])
     model.update(mixed.assign(user=[7, 8, 9]))  # ratings may come late

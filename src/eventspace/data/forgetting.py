@@ -43,10 +43,6 @@ class Forgetting(NamedTuple):
         """What every weight is multiplied by when the time is ``later``."""
         return float(np.exp2((self.now - later) / self.half_life))
 
-    def jumps(self, later: float) -> bool:
-        """Whether all that is known counts less than a millionth when the time is ``later``."""
-        return later - self.now > GONE * self.half_life
-
     @property
     def words(self) -> str:
         """The half-life and the time."""
@@ -73,7 +69,7 @@ def time_in_words(time: float) -> str:
 
 def unit_hint(time: float) -> str:
     """What to do about a time that is too late, if it can be a part of seconds since 1970."""
-    units = [unit for unit, number in PARTS.items() if _is_date(time / number)]
+    units = [unit for unit, n in PARTS.items() if FIRST_DATE <= time / n < 1e3 * FIRST_DATE]
     if not units:
         return " Correct it, or leave it out."
     return f" If it is in {units[0]}, divide by {PARTS[units[0]]:.0f}, or make the column dates."
@@ -134,12 +130,21 @@ def check_clock(known: Forgetting | None, time: Hashable | None, option: HalfLif
 
 
 def check_jump(known: Forgetting, newest: float, place: str) -> None:
-    """Refuse a time after which all that is known would count for nothing: no way leads back."""
-    if known.jumps(newest):
-        raise UserError(
-            f"{place} is {time_in_words(newest)}. After it all that is known would count less than "
-            f"a millionth ({known.words}).{unit_hint(newest)} If it is right, fit again."
-        )
+    """Refuse a newest time beside which all that is known counts for nothing, or which itself does.
+
+    No way leads back from either.
+    """
+    lives = (newest - known.now) / known.half_life
+    if lives > GONE:
+        what, remedy = "After it all that is known", " If it is right, fit again."
+    elif lives < -GONE:
+        what, remedy = "None is newer here, and these ratings", " Are times in one unit?"
+    else:
+        return
+    raise UserError(
+        f"{place} is {time_in_words(newest)}. {what} would count less than a millionth "
+        f"({known.words}).{unit_hint(newest)}{remedy}"
+    )
 
 
 def faded(entries: Entries, factor: float) -> Entries:

@@ -146,15 +146,17 @@ def _check_fading(times: Floats, life: float, place: str) -> None:
     Warn if ratings fade so fast that hardly any count.
     """
     ordered = np.sort(times)
+    forgetting = Forgetting(life, float(ordered[-1]))
     gaps = np.flatnonzero(np.diff(ordered) > GONE * life)
     n, before = len(times), int(gaps[-1]) + 1 if gaps.size else 0
     if 2 * before > n:
         last, newest = (time_in_words(float(t)) for t in (ordered[before - 1], ordered[-1]))
         raise UserError(
             f"{place} is {newest}. Beside it {before:,} of {n:,} ratings, until {last}, would "
-            "count less than a millionth: correct it, leave it out, or state a longer half-life."
+            f"count less than a millionth: correct it, leave it out, or state a longer half-life "
+            f"than {forgetting.life}."
         )
-    left = float(Forgetting(life, float(ordered[-1])).weights(times, None).sum(dtype=np.float64))
+    left = float(forgetting.weights(times, None).sum(dtype=np.float64))
     if left < LITTLE * n:
         warnings.warn(
             f"Faded, the {n:,} ratings count like {left:,.0f} new ones: is the half-life in the "
