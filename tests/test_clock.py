@@ -86,7 +86,7 @@ def test_parts_of_seconds_beside_a_duration_are_refused(unit, factor, model) -> 
 
 def test_a_half_life_beside_dates_needs_a_unit() -> None:
     for life in (365, "365", np.float32(365)):
-        with pytest.raises(ValueError, match="has no unit, and the times are dates: '365D' is in"):
+        with pytest.raises(ValueError, match="has no unit, and the times are dates: write '365D'"):
             Observations.of(table(DAYS), half_life=life)
 
 

@@ -117,7 +117,7 @@ def _seconds(dates: Any, half_life: HalfLife) -> Floats:
     bare = bare_number(half_life)
     if bare is not None:
         raise UserError(
-            f"has no unit, and the times are dates: '{bare:.15g}D' is in days, '{bare:.15g}h' in hours.",
+            f"has no unit, and the times are dates: write '{bare:.15g}D' if it is in days.",
             parameter="half_life",
             value=half_life,
         )
