@@ -111,7 +111,10 @@ def test_a_person_sees_one_row_per_model(csv) -> None:
     [
         (["--by", "time"], "No column is named like the time; the columns are 'user', 'item'"),
         (["--by", "time"], "Say which holds it: --time NAME."),
-        (["--by", "time", "--time", "item"], "Column 'item' holds no times"),
+        (
+            ["--by", "time", "--time", "item"],
+            "The time of line 2 in column 'item' is 'i0': write it as",
+        ),
         (["--by", "users"], "--by: 'users' is not one of 'entries', 'time'"),
         (["--time", "when"], "--time when is for a split by time. Say --by time."),
         (["--folds", 2, "--test-size", 0.3], "--test-size is for one split"),

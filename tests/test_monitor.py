@@ -119,9 +119,33 @@ def test_new_users_and_items_are_not_judged(model, world) -> None:
     assert "; 3 are of new users or items." in str(found)
     alone = model.monitor(strangers)
     assert (alone.n_ratings, len(alone.moved), alone.refit_due) == (0, 0, False)
-    assert str(alone).startswith("None of the 3 ratings is of a user and an item")
-    one = model.monitor(some.head(1))
+    assert str(alone).startswith("Of 3 ratings none is of a user and an item")
+    assert not alone.can_tell
+
+
+def test_few_ratings_do_not_say_that_no_refit_is_due(model, world) -> None:
+    late = world.late
+    one = model.monitor(late.head(1))
     assert (one.low, one.high) == (0.0, 1.0)
+    assert str(one).startswith("1 rating of users and items that the model knows.\n")
+    assert "the ratings are of 1 user only." in str(one)
+    strangers = late.assign(user=late["user"] + 1000)
+    found = model.monitor(pd.concat([late, strangers, strangers.assign(user=-1).head(1)]))
+    assert not found.can_tell
+    assert "cannot be told: 50% of the ratings are of new users or items." in str(found)
+    half = model.monitor(pd.concat([late, strangers]))
+    assert half.can_tell
+    assert "No refit is due" in str(half)
+
+
+def test_only_the_first_who_moved_are_named(model, world) -> None:
+    late = world.late.copy()
+    moved = late["user"] < 8
+    late.loc[moved, "value"] = 1 - (late.loc[moved, "value"] > 0.5)
+    found = model.monitor(late)
+    n_more = sum(found.n_moved) - 3
+    assert n_more > 0
+    assert f" and {n_more} more.\n" in str(found)
 
 
 def test_where_a_missing_rating_says_no_there_is_nothing_to_compare() -> None:
@@ -152,7 +176,7 @@ def test_the_command_says_the_same(model, world, tmp_path, capsys) -> None:
     done = in_process(["monitor", tmp_path / "m", tmp_path / "late.csv", "--json"], capsys)
     said = json.loads(done.out)
     assert said["rmse"] == pytest.approx(found.rmse)
-    assert said["refit_due"] is False
+    assert (said["refit_due"], said["can_tell"]) == (False, True)
     assert len(said["moved"]) == len(found.moved)
 
 

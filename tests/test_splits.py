@@ -218,7 +218,7 @@ def test_parts_are_in_the_library_of_the_table(noisy) -> None:
         ({}, {"by": "time"}, r"No column is named like the time; .*'rating'\. Say .*time="),
         ({}, {"by": "time", "time": "when"}, "no column 'when' among 'user'"),
         ({"date": 0, "ts": 1}, {"by": "time"}, "More than one column is named like the time"),
-        ({"date": "x"}, {"by": "time"}, "Column 'date' holds no times"),
+        ({"date": "x"}, {"by": "time"}, "time of row 0 in column 'date' is 'x': write"),
         ({"date": np.nan}, {"by": "time"}, "time of row 0 is missing in column 'date'"),
         ({}, {"time": "when"}, "time='when' is for by='time', not for by='entries'"),
         ({}, {"test_size": 0}, "test_size=0 must be a number between 0 and 1"),

@@ -254,7 +254,7 @@ def _update(model: Any, number: int) -> None:
     """A new user and a new item, apart and together; then all that they brought is forgotten."""
     users, items, (lo, hi) = model.user_ids, model.item_ids, model.observations.scale
     fading = model.observations.forgetting
-    now = 0.0 if fading is None else fading.now
+    now, life = (0.0, 1.0) if fading is None else (fading.now, fading.half_life)
 
     def dated(users: Any, items: Any, values: Any, later: float = 0.0) -> Any:
         rows = {"user": list(users), "item": list(items), "value": values}
@@ -263,7 +263,7 @@ def _update(model: Any, number: int) -> None:
     n = min(3, len(items))
     model = model.update(dated([STRANGER] * n, items[:n], [hi, lo, hi][:n]))
     m = min(3, len(users))
-    new = dated(users[:m], [STRANGER] * m, [lo, hi, hi][:m], later=1e6)
+    new = dated(users[:m], [STRANGER] * m, [lo, hi, hi][:m], later=min(life, 1e6))
     if not model.observations.missing:
         found = model.monitor(new)
         demand(str(found) and not found.n_ratings, "monitor: of a new item nothing is expected")

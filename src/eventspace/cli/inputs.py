@@ -105,8 +105,9 @@ def changes(
     known: Observations,
 ) -> Observations:
     """Ratings for what is known: on its scale, with ids as it has them, the last of a pair."""
-    half_life = None if known.forgetting is None else known.forgetting.half_life
-    options = known.scale, "last", known.missing, time, half_life
+    if time is not None and known.forgetting is None:
+        raise UserError(f"--time {time}: the ratings of this model do not fade. Leave it out.")
+    options = known.scale, "last", known.missing, time, known.forgetting
     seen = observations(path, text, columns, wide, *options)
     users, items = (
         like(list(seen.user_ids), known.user_ids),

@@ -75,6 +75,8 @@ def facts(model: FittedModel) -> dict[str, Any]:
         "rmse_original": rmse * (hi - lo),
         "interrupted": fit.interrupted,
     }
+    if seen.forgetting is not None:
+        found |= seen.forgetting._asdict()
     if hasattr(fit, "proved"):
         found["proved"] = int(fit.proved.sum())
     if hasattr(fit, "n_iter"):

@@ -117,8 +117,8 @@ def monitor(
     columns = inputs.Columns(user, item, value, weight, successes, trials)
     found = known.monitor(inputs.changes(table, text, columns, wide, time, known.observations))
     if as_json:
-        numbers = ("n_ratings", "n_others", "rmse", "low", "high", "expected_rmse", "refit_due")
-        said = {name: getattr(found, name) for name in numbers}
+        numbers = ("n_ratings", "n_others", "rmse", "low", "high", "expected_rmse")
+        said = {name: getattr(found, name) for name in (*numbers, "refit_due", "can_tell")}
         outputs.write_json({**said, "moved": outputs.records(found.moved)}, output)
         return
     outputs.echo(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Hashable
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -14,9 +15,12 @@ from eventspace._base.errors import UserError
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries, Float32Array
 
-HalfLife = float | str | timedelta
 LEAST = float(np.finfo(np.float32).tiny)  # a weight: what is known of a pair is never nothing
 MOST_TIME = 1e18  # that a file may name: beyond it a second is lost to rounding
+GONE = 20.0  # half-lives, after which a rating counts less than a millionth
+FIRST_DATE, LAST_DATE = 1e8, 4_102_444_800.0  # of seconds since 1970: in 1973, and in 2100
+UNITS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
+PARTS = {"milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}  # of a second
 
 
 class Forgetting(NamedTuple):
@@ -31,25 +35,74 @@ class Forgetting(NamedTuple):
 
     def weights(self, times: Floats, base: Float32Array | None) -> Float32Array:
         """The weights of ratings that were made at these times."""
-        faded = np.exp2((times - self.now) / self.half_life)
+        with np.errstate(over="ignore"):  # an age of infinitely many half-lives is one
+            faded = np.exp2((times - self.now) / self.half_life)
         return _stored(faded if base is None else faded * base)
 
     def by(self, later: float) -> float:
         """What every weight is multiplied by when the time is ``later``."""
         return float(np.exp2((self.now - later) / self.half_life))
 
+    @property
+    def words(self) -> str:
+        """The half-life and the time."""
+        return f"half-life {self.life}, now {time_in_words(self.now)}"
+
+    @property
+    def life(self) -> str:
+        """The half-life, with its unit where the times are dates."""
+        if not _is_date(self.now):
+            return f"{self.half_life:.15g}"
+        fitting = [name for name, size in UNITS.items() if self.half_life >= size]
+        name = fitting[0] if fitting else "second"
+        number = self.half_life / UNITS[name]
+        return f"{number:g} {name}" + "s" * (number != 1)
+
+
+HalfLife = float | str | timedelta | Forgetting  # the last: as other observations fade
+
+
+def time_in_words(time: float) -> str:
+    """A time as a date, if it can only be seconds since 1970."""
+    return str(np.datetime64(int(time), "s"))[:10] if _is_date(time) else f"{time:.15g}"
+
+
+def unit_hint(time: float) -> str:
+    """What to do about a time that is too late, if it can be a part of seconds since 1970."""
+    units = [unit for unit, n in PARTS.items() if FIRST_DATE <= time / n < 1e3 * FIRST_DATE]
+    if not units:
+        return " Correct it, or leave it out."
+    return f" If it is in {units[0]}, divide by {PARTS[units[0]]:.0f}, or make the column dates."
+
+
+def _is_date(time: float) -> bool:
+    return FIRST_DATE <= time < LAST_DATE
+
+
+def bare_number(option: Any) -> float | None:
+    """A half-life that was stated without a unit."""
+    if isinstance(option, np.timedelta64) or not (is_real(option) or isinstance(option, str)):
+        return None
+    try:
+        return float(option)
+    except ValueError:
+        return None
+    except OverflowError:
+        return math.inf
+
 
 def half_life_of(option: Any) -> float:
     """The half-life as a number: durations in seconds."""
-    try:
-        found = float(option) if is_real(option) or isinstance(option, str) else math.nan
-    except ValueError:
-        found = math.nan
-    if math.isnan(found):
+    if isinstance(option, Forgetting):
+        return option.half_life
+    found = bare_number(option)
+    if found is None:
         import pandas as pd
 
         try:
-            found = float(pd.Timedelta(option).total_seconds())
+            with warnings.catch_warnings():  # of units whose spelling pandas is to change
+                warnings.simplefilter("ignore")
+                found = float(pd.Timedelta(option).total_seconds())
         except (TypeError, ValueError, OverflowError):
             found = math.nan
     if not 0 < found <= MOST_TIME:
@@ -69,11 +122,29 @@ def check_clock(known: Forgetting | None, time: Hashable | None, option: HalfLif
     if known is None:
         raise UserError("These observations have no times: state half_life where they are made.")
     if option is not None and half_life_of(option) != known.half_life:
+        other = option.life if isinstance(option, Forgetting) else repr(option)
         raise UserError(
-            f"is not the half-life of these observations, {known.half_life:g}.",
-            parameter="half_life",
-            value=option,
+            f"The half-life of these observations is {known.life}, not {other}: leave half_life "
+            "out, or read their table again with another."
         )
+
+
+def check_jump(known: Forgetting, newest: float, place: str) -> None:
+    """Refuse a newest time beside which all that is known counts for nothing, or which itself does.
+
+    No way leads back from either.
+    """
+    lives = (newest - known.now) / known.half_life
+    if lives > GONE:
+        what, remedy = "After it all that is known", " If it is right, fit again."
+    elif lives < -GONE:
+        what, remedy = "None is newer here, and these ratings", " Are times in one unit?"
+    else:
+        return
+    raise UserError(
+        f"{place} is {time_in_words(newest)}. {what} would count less than a millionth "
+        f"({known.words}).{unit_hint(newest)}{remedy}"
+    )
 
 
 def faded(entries: Entries, factor: float) -> Entries:

@@ -21,7 +21,7 @@ from eventspace.data.invariants import check_entries, check_forgetting, check_id
 from eventspace.data.missing import MissingOption, scale_of_yes, that_speak, weight_of_missing
 from eventspace.data.ordering import Duplicates, ordered
 from eventspace.data.readers import raw_entries
-from eventspace.data.readers.clock import NO_TIMES, clock_of
+from eventspace.data.readers.clock import clock_of
 from eventspace.data.readers.raw_entries import Known, RawEntries
 from eventspace.data.readers.roles import assign, long_roles
 from eventspace.data.readers.tables import table_of
@@ -49,7 +49,7 @@ class Observations:
       stored; a number: no, with this weight beside the 1 of a stored entry. Such a table needs no
       values: every row is a yes, also a repeated one.
     - ``half_life``. After this time a rating counts half, after twice the time a quarter, and so
-      on: a duration such as ``"365D"``, or a number in the unit of the times. Ages are counted from
+      on: a duration such as ``"365D"``, beside numbers also one of their unit. Ages are from
       the latest time in the table. Times are dates, or numbers (seconds since 1970 beside a
       duration). Their column is ``time``, or it is found by its name (``timestamp``, ``date``). Of
       a pair that occurs more than once, the latest is then the last. Long tables only.
@@ -132,14 +132,13 @@ class Observations:
             return data._aligned(scale, known, None if missing is None else weight)
         table = table_of(data, options=options)
         with _said_of(data):
-            times, life = clock_of(table, time, half_life)
+            roles = None if table is None else long_roles(table, valued=not weight)
+            times, life = clock_of(None if roles is None else table, time, half_life)
             if isinstance(data, tuple):
                 raw = raw_entries.from_columns(data, known, valued=not weight)
             elif table is None:
                 raw = raw_entries.from_grid(data, None, known)
-            elif (roles := long_roles(table, valued=not weight)) is None:
-                if half_life is not None:
-                    raise UserError(NO_TIMES)
+            elif roles is None:
                 raw = raw_entries.from_wide(table, None, None, known)
             else:
                 raw = raw_entries.from_long(table, roles, known)
@@ -310,7 +309,7 @@ class Observations:
     @property
     def fading(self) -> str:
         """How the weights fade, in words: nothing where they do not."""
-        return "" if self.forgetting is None else f", half-life {self.forgetting.half_life:g}"
+        return "" if self.forgetting is None else f", {self.forgetting.words}"
 
     @property
     def others(self) -> str:

@@ -13,6 +13,7 @@ from eventspace._base.printable import shown
 from eventspace._base.types import Floats, Positions
 from eventspace.data.entries import Entries, group, merge_repeats, revised, transpose
 from eventspace.data.factors import squared_error, sum_of_squares
+from eventspace.data.forgetting import Forgetting, check_jump
 from eventspace.data.ids import Ids
 from eventspace.data.missing import that_speak
 from eventspace.data.observations import Observations
@@ -75,8 +76,7 @@ def read_update(known: Observations, X: Any, forget: Any) -> Update:
             remedy="pass a table of ratings, or pairs to forget=.",
             shell="name a table of ratings, or pairs with --forget.",
         )
-    fading = known.forgetting if X is not None else None
-    new = read_new(known, X, None if fading is None else fading.half_life)
+    new = read_new(known, X, known.forgetting if X is not None else None)
     known, new, factor = _at_once(known, new)
     gone = _pairs(known, forget)
     weighted = known.weighted or new.weighted
@@ -98,7 +98,7 @@ def read_update(known: Observations, X: Any, forget: Any) -> Update:
     return Update(known, now, users, items, factor)
 
 
-def read_new(known: Observations, X: Any, half_life: float | None = None) -> Observations:
+def read_new(known: Observations, X: Any, clock: Forgetting | None = None) -> Observations:
     """The ratings of a table, on the scale of what is known, whose ids come first."""
     if X is not None and is_positional(X):
         raise UserError(
@@ -111,7 +111,7 @@ def read_new(known: Observations, X: Any, half_life: float | None = None) -> Obs
         scale=known.scale,
         duplicates="last",
         missing=known.missing,
-        half_life=half_life,
+        half_life=clock,
         users=known.user_ids,
         items=known.item_ids,
     )
@@ -125,6 +125,7 @@ def _at_once(known: Observations, new: Observations) -> tuple[Observations, Obse
         raise UserError(
             "These ratings fade and the model's do not: state no half_life, or fit again with one."
         )
+    check_jump(known.forgetting, new.forgetting.now, "The newest time")
     now = max(known.forgetting.now, new.forgetting.now)
     return known.at(now), new.at(now), known.forgetting.by(now)
 

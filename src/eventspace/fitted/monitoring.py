@@ -19,6 +19,7 @@ SURE = 1.96  # standard errors either way: 95 %
 MOVED = 0.05  # of those named, this part may be named wrongly
 SLACK = 1.05  # times the expected RMSE is still as expected: models are a little optimistic
 NAMED = 3
+FEW = 10  # users say little of all users
 LEAST_DISPERSION = 0.1  # of squared errors that are nearly all the same
 
 
@@ -82,28 +83,54 @@ class Monitoring:
         """Whether errors are surely more than a twentieth greater than expected."""
         return self.low > SLACK * self.expected_rmse
 
+    @property
+    def can_tell(self) -> bool:
+        """Whether enough was judged to say that no refit is due: half the ratings, and ten users"""
+        return self.refit_due or (self.n_ratings >= self.n_others and self.n_judged[0] >= FEW)
+
     def __str__(self) -> str:
         if not self.n_ratings:
             return (
-                f"None of the {self.n_others:,} ratings is of a user and an item that the model "
-                "knows: they say nothing of how well it fits. Update takes them in."
+                f"Of {_counted(self.n_others, 'rating')} none is of a user and an item that the "
+                "model knows: they say nothing of how well it fits. Update takes them in. Fit "
+                "again if newcomers are many."
             )
-        others = f"; {self.n_others:,} are of new users or items" if self.n_others else ""
+        are = "is" if self.n_others == 1 else "are"
+        others = f"; {self.n_others:,} {are} of new users or items" if self.n_others else ""
         (users, items), (of_users, of_items) = self.n_moved, self.n_judged
-        more = ", ..." * (users + items > len(self.names))
+        n_more = users + items - len(self.names)
+        more = f" and {n_more:,} more" if n_more else ""
         who = f": {', '.join(self.names)}{more}" if self.names else ""
+        judged = _counted(self.n_ratings, "rating")
         lines = [
-            f"{self.n_ratings:,} ratings of users and items that the model knows{others}.",
+            f"{judged} of users and items that the model knows{others}.",
             f"RMSE {self.rmse:.4g} [{self.low:.4g}, {self.high:.4g}], "
             f"expected {self.expected_rmse:.4g}.",
-            f"{users:,} of {of_users:,} users and {items:,} of {of_items:,} items have moved{who}.",
+            f"{users:,} of {_counted(of_users, 'user')} and {items:,} of "
+            f"{_counted(of_items, 'item')} have moved{who}.",
+            self._verdict,
         ]
+        return "\n".join(lines)
+
+    @property
+    def _verdict(self) -> str:
         if self.refit_due:
             greater = self.rmse / self.expected_rmse - 1
-            lines.append(f"A refit is due: errors are {greater:.0%} greater than expected.")
-        else:
-            lines.append("No refit is due: update takes these ratings in.")
-        return "\n".join(lines)
+            return f"A refit is due: errors are {greater:.0%} greater than expected."
+        if self.can_tell:
+            return "No refit is due: update takes these ratings in."
+        unknown = "Whether a refit is due cannot be told:"
+        if self.n_ratings < self.n_others:
+            share = self.n_others / (self.n_ratings + self.n_others)
+            return (
+                f"{unknown} {share:.0%} of the ratings are of new users or items. Update takes "
+                "them in. Fit again if newcomers are many."
+            )
+        return f"{unknown} the ratings are of {_counted(self.n_judged[0], 'user')} only."
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}" + "s" * (n != 1)
 
 
 def monitored(

@@ -137,7 +137,7 @@ def _end(fit: CompressedFit | DescentFit | EnsembleFit | PosteriorFit) -> str:
 
 
 def _scale(seen: Observations) -> str:
-    return f"scale {seen.scale[0]:g} to {seen.scale[1]:g}{seen.others}"
+    return f"scale {seen.scale[0]:g} to {seen.scale[1]:g}{seen.others}{seen.fading}"
 
 
 def _rmse(fit: Fit) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable
 from typing import Any
 
@@ -11,11 +12,24 @@ from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace._base.types import Floats
 from eventspace.data.column import as_column, column_kind, first_missing, is_arrow
-from eventspace.data.forgetting import MOST_TIME, HalfLife, half_life_of
+from eventspace.data.forgetting import (
+    GONE,
+    LAST_DATE,
+    MOST_TIME,
+    Forgetting,
+    HalfLife,
+    bare_number,
+    check_jump,
+    half_life_of,
+    time_in_words,
+    unit_hint,
+)
 from eventspace.data.readers.roles import position, shown_names, with_role
 from eventspace.data.readers.tables import Table
 
 NO_TIMES = "Ratings that fade need times: pass a long table with a column of times."
+LITTLE = 0.01  # of the ratings: what is left of them if a half-life is too short
+ISO_DATE = r"\d{4}-\d\d-\d\d"
 
 
 def clock_of(
@@ -25,53 +39,128 @@ def clock_of(
     if half_life is None:
         if time is not None:
             raise UserError(
-                "is for half_life=..., by which ratings fade.", parameter="time", value=time
+                "is for ratings that fade:",
+                parameter="time",
+                value=time,
+                remedy="state half_life=... too.",
+                shell="state --half-life too.",
             )
         return None, None
     if table is None:
         raise UserError(NO_TIMES)
-    return read_times(table, time), half_life_of(half_life)
+    life, known = half_life_of(half_life), isinstance(half_life, Forgetting)
+    values, name = time_column(table, time, rename=known)
+    dates = column_kind(as_column(values)) != "number"
+    times = _seconds(values, half_life) if dates else np.asarray(values, dtype=np.float64)
+    if not times.size:
+        return times, life
+    # the first that is no number, else the newest
+    row = int(np.argmax(np.where(np.abs(times) <= MOST_TIME, times, np.inf)))
+    newest, place = float(times[row]), f"The time of {table.place(row)} in column {name}"
+    _check_bound(newest, place, dates, seconds=not known and bare_number(half_life) is None)
+    if isinstance(half_life, Forgetting):
+        check_jump(half_life, newest, place)
+    else:
+        _check_fading(times, life, place)
+    return times, life
 
 
-def time_column(table: Table, time: Hashable | None) -> tuple[Any, str]:
-    """The column of times, none missing, and its name as a message shows it.
+def time_column(table: Table, time: Hashable | None, *, rename: bool = False) -> tuple[Any, str]:
+    """The column of times, numbers or dates, none missing, and its name as a message shows it.
 
-    It is ``time``, else the one that is named like a time.
+    It is ``time``, else the one that is named like a time; ``rename`` where there is no ``time``.
     """
     at = with_role(table, "time") if time is None else [position(table, time)]
     if len(at) != 1:
         number = "No column is" if not at else "More than one column is"
         raise UserError(
             f"{number} named like the time; the columns are {shown_names(table.names)}.",
-            remedy="Say which holds it: time=...",
+            remedy="Name that of the times, and no other, 'timestamp'."
+            if rename
+            else "Say which holds it: time=...",
             shell="Say which holds it: --time NAME.",
         )
     column, name = as_column(table.column(at[0])), shown(table.names[at[0]])
-    if column_kind(column) not in ("number", "time"):
-        raise UserError(f"Column {name} holds no times: make it numbers or dates first.")
     row = first_missing(column)
     if row is not None:
-        raise UserError(f"The time of row {row} is missing in column {name}: drop such rows first.")
-    return (column.to_pandas() if is_arrow(column) else column), name
+        raise UserError(
+            f"The time of {table.place(row)} is missing in column {name}: drop such rows first."
+        )
+    kind = column_kind(column)
+    if kind not in ("number", "time", "other"):
+        raise UserError(f"Column {name} holds no times: make it numbers or dates first.")
+    values = column.to_pandas() if is_arrow(column) else column
+    return (_dates(values, table, name) if kind == "other" else values), name
 
 
-def read_times(table: Table, time: Hashable | None) -> Floats:
-    """The time of each row: numbers as they are, dates as seconds since 1970."""
+def _dates(values: Any, table: Table, name: str) -> Any:
+    """Dates that are written as text or come as objects, as they are in a text file."""
     import pandas as pd
 
-    values, name = time_column(table, time)
-    if column_kind(as_column(values)) == "number":
-        times = np.asarray(values, dtype=np.float64)
-    else:
-        try:
-            dates = pd.DatetimeIndex(pd.to_datetime(values, utc=True))
-        except (TypeError, ValueError) as error:
-            raise UserError(f"Column {name} holds no dates: {error}.") from error
-        times = np.asarray((dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1))
-    beyond = ~(np.abs(times) <= MOST_TIME)
-    if beyond.any():
-        row = int(np.argmax(beyond))
+    values = pd.Series(np.asarray(values, dtype=object))
+    texts = values.astype(str)
+    iso = texts.where(texts.str.match(ISO_DATE))
+    dates = pd.to_datetime(iso, utc=True, format="ISO8601", errors="coerce")
+    row = first_missing(dates)
+    if row is not None:
         raise UserError(
-            f"The time of row {row} in column {name} is beyond all times: {times[row]:g}."
+            f"The time of {table.place(row)} in column {name} is {shown(values[row])}: write it as "
+            "a number or as a date such as 2024-12-31 or 2024-12-31 23:59."
         )
-    return times
+    return dates
+
+
+def _seconds(dates: Any, half_life: HalfLife) -> Floats:
+    """Dates as seconds since 1970, if the half-life has a unit."""
+    import pandas as pd
+
+    bare = bare_number(half_life)
+    if bare is not None:
+        raise UserError(
+            f"has no unit, and the times are dates: write '{bare:.15g}D' if it is in days.",
+            parameter="half_life",
+            value=half_life,
+        )
+    try:
+        index = pd.DatetimeIndex(pd.to_datetime(dates, utc=True))
+    except (TypeError, ValueError) as error:
+        raise UserError(f"The column of times holds no dates: {error}.") from error
+    return np.asarray((index - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1))
+
+
+def _check_bound(newest: float, place: str, dates: bool, *, seconds: bool) -> None:
+    """Refuse what is no rating's time: dates, and numbers that are ``seconds``, end in 2100."""
+    if dates and newest >= LAST_DATE:
+        date = str(np.datetime64(int(newest), "s"))[:10]
+        raise UserError(f"{place} is {date}, after the year 2100: correct it, or leave it out.")
+    beyond = "" if abs(newest) <= MOST_TIME else "beyond all times"
+    if seconds and newest >= LAST_DATE:
+        beyond = "after the year 2100, as seconds since 1970"
+    if beyond:
+        raise UserError(f"{place} is {newest:.15g}, {beyond}.{unit_hint(newest)}")
+
+
+def _check_fading(times: Floats, life: float, place: str) -> None:
+    """Refuse a few times so late that most ratings would count for nothing beside them.
+
+    Warn if ratings fade so fast that hardly any count.
+    """
+    ordered = np.sort(times)
+    forgetting = Forgetting(life, float(ordered[-1]))
+    gaps = np.flatnonzero(np.diff(ordered) > GONE * life)
+    n, before = len(times), int(gaps[-1]) + 1 if gaps.size else 0
+    if 2 * before > n:
+        last, newest = (time_in_words(float(t)) for t in (ordered[before - 1], ordered[-1]))
+        raise UserError(
+            f"{place} is {newest}. Beside it {before:,} of {n:,} ratings, until {last}, would "
+            f"count less than a millionth: correct it, leave it out, or state a longer half-life "
+            f"than {forgetting.life}."
+        )
+    left = float(forgetting.weights(times, None).sum(dtype=np.float64))
+    if left < LITTLE * n:
+        warnings.warn(
+            f"Faded, the {n:,} ratings count like {left:,.0f} new ones: is the half-life in the "
+            "unit of the times, and long enough?",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,166 @@
+"""Times as they are written, and times that would make a model forget all it knows."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+from eventspace import KolmogorovDescent, Observations
+from eventspace.data.readers.tables import table_of
+from eventspace.data.times import ranked_times
+from tests.command import in_process
+
+DAYS = ["2020-01-01", "2020-12-31", "2021-12-31", "2021-12-31"]  # a year apart, but for the last
+SECONDS = [float(pd.Timestamp(day).timestamp()) for day in DAYS]
+
+
+def table(times: Any, name: str = "timestamp") -> pd.DataFrame:
+    rows = {"user": [0, 0, 1, 1], "item": [0, 1, 0, 1], "value": [0.1, 0.9, 0.8, 0.2]}
+    return pd.DataFrame(rows).assign(**{name: times})
+
+
+def one(time: Any, name: str = "timestamp") -> pd.DataFrame:
+    return pd.DataFrame({"user": [0], "item": [1], "value": [0.5], name: [time]})
+
+
+@pytest.fixture
+def model() -> KolmogorovDescent:
+    seen = Observations.of(table(SECONDS), half_life="365D")
+    return KolmogorovDescent(2, random_state=0).fit(seen)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        DAYS,
+        [f"{day}T00:00:00Z" for day in DAYS],
+        [DAYS[0], *(f"{day} 00:00" for day in DAYS[1:])],
+        pd.Series(DAYS, dtype="string"),
+        [dt.date.fromisoformat(day) for day in DAYS],
+        pd.Series([dt.datetime.fromisoformat(day) for day in DAYS], dtype=object),
+        pd.to_datetime(DAYS).astype("datetime64[s]"),
+    ],
+    ids=["text", "UTC", "mixed", "string", "date", "datetime", "datetime64"],
+)
+def test_dates_may_be_text_and_objects(times, tmp_path) -> None:
+    rows = table(times)
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    for data in (rows, pl.from_pandas(rows), tmp_path / "t.csv"):
+        seen = Observations.of(data, half_life="365D")
+        assert_allclose(seen.by_user.weight, [0.25, 0.5, 1, 1], rtol=1e-6)
+        assert ranked_times(table_of(data), None).tolist() == [0, 1, 2, 2]
+
+
+@pytest.mark.parametrize("bad", ["31.12.2021", "2021-13-01", "20211231", "1640908800", "x", 5])
+def test_what_is_no_date_is_named_with_its_row(bad, tmp_path) -> None:
+    rows = table([*DAYS[:2], bad, DAYS[3]])
+    with pytest.raises(ValueError, match=f"time of row 2 in column 'timestamp' is {bad!r}: write"):
+        Observations.of(rows, half_life="365D")
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(ValueError, match=f"time of line 4 in column 'timestamp' is '{bad}': write"):
+        Observations.of(tmp_path / "t.csv", half_life="365D")
+
+
+@pytest.mark.parametrize(
+    ("unit", "factor"), [("milliseconds", 1e3), ("microseconds", 1e6), ("nanoseconds", 1e9)]
+)
+def test_parts_of_seconds_beside_a_duration_are_refused(unit, factor, model) -> None:
+    remedy = f"If it is in {unit}, divide by {factor:.0f}, or make the column dates"
+    with pytest.raises(ValueError, match=f"row [02] .* after the year 2100, .*{remedy}"):
+        Observations.of(table(np.array(SECONDS) * factor), half_life="365D")
+    before = model.fitted_
+    with pytest.raises(ValueError, match=f"time of row 0 in column 'timestamp' .*{remedy}"):
+        model.update(one(SECONDS[-1] * factor))
+    assert model.fitted_ is before
+    own = Observations.of(table(np.array(SECONDS) * 1e3), half_life=365 * 86400e3)
+    assert_allclose(own.by_user.weight, [0.25, 0.5, 1, 1], rtol=1e-6)
+
+
+def test_a_half_life_beside_dates_needs_a_unit() -> None:
+    for life in (365, "365", np.float32(365)):
+        with pytest.raises(ValueError, match="has no unit, and the times are dates: write '365D'"):
+            Observations.of(table(DAYS), half_life=life)
+
+
+def test_one_late_date_does_not_make_the_others_count_for_nothing() -> None:
+    typo = table([*DAYS[:3], "2071-12-31"])
+    with pytest.raises(
+        ValueError, match=r"row 3 .* is 2071-12-31\. Beside it 3 of 4 .*than 365 days"
+    ):
+        Observations.of(typo, half_life="365D")
+    assert Observations.of(typo, half_life="3650D").n_observed == 4
+    with pytest.raises(ValueError, match=r"row 3 .* is 2199-01-01, after the year 2100"):
+        Observations.of(table([*DAYS[:3], "2199-01-01"]), half_life="9999D")
+    steady = pd.DataFrame({"user": range(500), "item": 0, "value": 0.5, "time": range(500)})
+    with pytest.warns(UserWarning, match="the 500 ratings count like 2 new ones") as caught:
+        Observations.of(steady, half_life=1)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Observations.of(steady, half_life=4)
+
+
+def test_an_update_does_not_make_all_that_is_known_count_for_nothing(model) -> None:
+    late = one("2071-12-31")
+    said = r"2071-12-31\. After it all that is known .*half-life 365 days, now 2021-12-31"
+    with pytest.raises(ValueError, match=f"The time of row 0 in column 'timestamp' is {said}"):
+        model.update(late)
+    with pytest.raises(ValueError, match=f"The newest time is {said}"):
+        model.update(Observations.of(late, scale=(0, 1), half_life="365D"))
+    with pytest.raises(ValueError, match="is 2199-01-01, after the year 2100"):
+        model.update(one("2199-01-01"))
+    days = one(SECONDS[-1] / 86400)
+    with pytest.raises(ValueError, match=r"is 18992\. None is newer here, and these ratings would"):
+        model.update(days)
+    with pytest.raises(ValueError, match=r"After it all.*If it is in milliseconds, divide by 1000"):
+        model.update(one(4.2e12))
+    model.update(one("2040-12-31"))  # 19 half-lives, and one more
+    mixed = pd.concat([one("2001-01-01"), one("2001-01-02"), one("2041-12-31")])
+    model.update(mixed.assign(user=[7, 8, 9]))  # ratings may come late
+    assert model.observations_.forgetting.words == "half-life 365 days, now 2041-12-31"
+
+
+def test_an_update_says_what_to_do_about_its_times(model, tmp_path, capsys) -> None:
+    with pytest.raises(ValueError, match=r"named like the time; .*Name that .*'timestamp'\.$"):
+        model.update(one(SECONDS[-1], "when"))
+    wide = pd.DataFrame(np.full((2, 6), 0.5), columns=[f"item{k}" for k in range(6)])
+    with pytest.raises(ValueError, match="need times: pass a long table"):
+        model.update(wide)
+    path = tmp_path / "m"
+    model.save(path)
+    done = in_process(["info", path, "--json"], capsys)
+    clock = model.observations_.forgetting
+    assert json.loads(done.out).items() >= clock._asdict().items()
+    one(SECONDS[-1], "when").to_csv(tmp_path / "t.csv", index=False)
+    done = in_process(["update", path, tmp_path / "t.csv"], capsys, code=2)
+    assert "Say which holds it: --time NAME." in done.err
+    done = in_process(["fit", tmp_path / "t.csv", "-o", path, "--time", "when"], capsys, code=2)
+    assert "--time when is for ratings that fade: state --half-life too." in done.err
+    KolmogorovDescent(2, random_state=0).fit(table(SECONDS)).save(path)
+    done = in_process(["update", path, tmp_path / "t.csv", "--time", "when"], capsys, code=2)
+    assert "the ratings of this model do not fade" in done.err
+
+
+@pytest.mark.parametrize(
+    ("life", "words"),
+    [("1w", "7 days"), ("36h", "1.5 days"), ("1h", "1 hour"), ("90s", "1.5 minutes"), (0.5, "0.5")],
+)
+def test_the_clock_is_told_in_words(life, words) -> None:
+    times = [SECONDS[-1]] * 4 if isinstance(life, str) else [1.0, 2.0, 2.0, 2.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        seen = Observations.of(table(times), half_life=life)
+    now = "2021-12-31" if isinstance(life, str) else "2"
+    assert f", half-life {words}, now {now}, scale" in repr(seen)
+    summary = KolmogorovDescent(2, random_state=0).fit(seen).summary()
+    assert f"half-life {words}, now {now}" in summary
+    with pytest.raises(ValueError, match=f"is {words}, not '3D': leave half_life out"):
+        Observations.of(seen, half_life="3D")
