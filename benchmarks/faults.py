@@ -225,6 +225,8 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--kinds", nargs="*", default=list(KINDS))
     asked = parser.parse_args()
+    kept = RESULTS / "faults.json"
+    before = json.loads(kept.read_text())["figures"] if kept.exists() else {}
     train, _ = data.movielens_100k(1)
     few = np.isin(train.users, np.unique(train.users)[::3])
     seen = Observations.of((train.users[few], train.items[few], train.values[few]))
@@ -248,9 +250,8 @@ def main() -> None:
         costs = cost(Observations.of(tuple(train)), folder) if asked.kinds == list(KINDS) else []
     cluster.kill()
     figures = {"kills": kills, "full_disk": full, "cost": costs}
-    before = json.loads((RESULTS / "faults.json").read_text())["figures"]
     for name, rows in figures.items():  # those of other kinds stay
-        figures[name] = list({row["fit"]: row for row in (*before[name], *rows)}.values())
+        figures[name] = list({row["fit"]: row for row in (*before.get(name, []), *rows)}.values())
         publish(f"faults_{name}", table(figures[name]))
     save("faults", figures)
 

@@ -28,6 +28,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from threading import Event as Signal
@@ -162,18 +163,20 @@ def forks(answers: Answers, end: float) -> None:
             if time.monotonic() > end:
                 return
 
-    learning = Thread(target=learn)
-    learning.start()
-    workers = {fork(serve) for _ in range(2)}
-    while workers:
-        pid, status = os.wait()
-        assert status == 0, f"a worker ended with {status}"
-        step("worker")
-        workers.remove(pid)
-        if time.monotonic() < end:
-            workers.add(fork(serve))
-    stop.set()
-    learning.join()
+    with ThreadPoolExecutor(1) as pool:
+        learning = pool.submit(learn)
+        try:
+            workers = {fork(serve) for _ in range(2)}
+            while workers:
+                pid, status = os.wait()
+                assert status == 0, f"a worker ended with {status}"
+                step("worker")
+                workers.remove(pid)
+                if time.monotonic() < end:
+                    workers.add(fork(serve))
+        finally:
+            stop.set()
+        learning.result()
 
 
 def fork(work: Do) -> int:

@@ -21,7 +21,7 @@ from tests.test_checkpoint import FITS, SHORT, Killed, assert_same, facts, table
 from tests.test_checkpoint import at_every_step as at_every_step
 from tests.test_checkpoint import killed as killed
 
-DAMAGED = "The checkpoint is damaged: delete it to begin again"
+DAMAGED = "The checkpoint is damaged(, or of another version.*)?: delete it to begin again"
 
 
 def changed(path: Path, statement: str, *values: Any, sealed: bool = False) -> None:

@@ -93,7 +93,7 @@ def test_a_half_life_beside_dates_needs_a_unit() -> None:
 def test_one_late_date_does_not_make_the_others_count_for_nothing() -> None:
     typo = table([*DAYS[:3], "2071-12-31"])
     with pytest.raises(
-        ValueError, match=r"row 3 .* is 2071-12-31\. Beside it 3 of 4 .*than 365 days"
+        ValueError, match=r"row 3 .* is 2071-12-31\. Beside it the other 3 .*than 365 days"
     ):
         Observations.of(typo, half_life="365D")
     assert Observations.of(typo, half_life="3650D").n_observed == 4
@@ -110,7 +110,7 @@ def test_one_late_date_does_not_make_the_others_count_for_nothing() -> None:
 
 def test_an_update_does_not_make_all_that_is_known_count_for_nothing(model) -> None:
     late = one("2071-12-31")
-    said = r"2071-12-31\. After it all that is known .*half-life 365 days, now 2021-12-31"
+    said = r"2071-12-31\. Beside it all that is known .*half-life 365 days, now 2021-12-31"
     with pytest.raises(ValueError, match=f"The time of row 0 in column 'timestamp' is {said}"):
         model.update(late)
     with pytest.raises(ValueError, match=f"The newest time is {said}"):
@@ -118,9 +118,11 @@ def test_an_update_does_not_make_all_that_is_known_count_for_nothing(model) -> N
     with pytest.raises(ValueError, match="is 2199-01-01, after the year 2100"):
         model.update(one("2199-01-01"))
     days = one(SECONDS[-1] / 86400)
-    with pytest.raises(ValueError, match=r"is 18992\. None is newer here, and these ratings would"):
+    with pytest.warns(UserWarning, match=r"is 18992, and none is newer: .* in one unit\?"):
         model.update(days)
-    with pytest.raises(ValueError, match=r"After it all.*If it is in milliseconds, divide by 1000"):
+    with pytest.raises(
+        ValueError, match=r"Beside it all.*If it is in milliseconds, divide by 1000"
+    ):
         model.update(one(4.2e12))
     model.update(one("2040-12-31"))  # 19 half-lives, and one more
     mixed = pd.concat([one("2001-01-01"), one("2001-01-02"), one("2041-12-31")])
@@ -164,3 +166,35 @@ def test_the_clock_is_told_in_words(life, words) -> None:
     assert f"half-life {words}, now {now}" in summary
     with pytest.raises(ValueError, match=f"is {words}, not '3D': leave half_life out"):
         Observations.of(seen, half_life="3D")
+
+
+def test_the_times_of_rows_that_are_dropped_do_not_matter(model) -> None:
+    """Those without a value, or of weight zero."""
+    dropped = table([*DAYS[:3], "2071-12-31"]).assign(weight=[1.0, 1, 1, 0])
+    seen = Observations.of(dropped, half_life="365D")
+    assert seen.forgetting is not None
+    assert seen.forgetting.now == pd.Timestamp(DAYS[2]).timestamp()
+    late = pd.concat([one("2022-01-31"), one("2199-12-31").assign(value=np.nan)])
+    with pytest.warns(UserWarning, match="1 of 2"):
+        model.update(late)
+
+
+def test_most_ratings_may_lie_long_ago_if_not_nearly_all_do() -> None:
+    """As those of one winter beside the next."""
+    rows = pd.DataFrame({"user": range(1000), "item": 0, "value": 0.5, "time": 0.0})
+    rows.loc[980:, "time"] = 1000.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Observations.of(rows, half_life=7).n_observed == 1000
+    rows.loc[980:990, "time"] = 0.0
+    with pytest.raises(ValueError, match="Beside it and 8 more the other 991 ratings, until 0"):
+        Observations.of(rows, half_life=7)
+
+
+def test_dates_are_told_as_dates_whenever_they_were() -> None:
+    rows = table(["1950-01-01", "1950-02-01", "1950-03-01", "1969-01-01"])
+    with pytest.raises(ValueError, match=r"is 1969-01-01\. .*until 1950-03-01, .* than 30 days"):
+        Observations.of(rows, half_life="30D")
+    far = table(np.array([*DAYS[:3], "9999-12-31"], "datetime64[s]"))
+    with pytest.raises(ValueError, match="is 9999-12-31, after the year 2100"):
+        Observations.of(far, half_life="365D")

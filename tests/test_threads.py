@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
 
 from eventspace import KolmogorovModel
 from eventspace._base import threads as together
@@ -111,6 +111,20 @@ def test_any_thread_gives_blas_one_thread_and_gives_back_what_it_had() -> None:
         assert set(blas_threads()) == {1}
         other.submit(there.close).result()
         assert blas_threads() == before
+
+
+@pytest.mark.skipif(
+    not hasattr(OpenBLASController, "clear_controlling_thread"),
+    reason="before threadpoolctl 3.8 any thread may set the limit",
+)
+def test_no_other_thread_takes_the_limit_away() -> None:
+    def limited() -> list[int]:
+        with threadpool_limits(2, user_api="blas"):
+            return blas_threads()
+
+    np.linalg.norm(np.ones((2, 2)) @ np.ones((2, 2)))
+    with one_blas_thread(), ThreadPoolExecutor(1) as other:
+        assert set(other.submit(limited).result()) == {1}
 
 
 def test_another_thread_learns_the_same_model() -> None:

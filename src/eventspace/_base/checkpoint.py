@@ -36,6 +36,7 @@ PIECE = 1 << 28  # bytes of an array in one row of the database, which holds les
 ROUNDING = 1e-6  # that PMFs may add up to more or less than one
 DTYPES = ("<f8", "<f4", "<u8", "<i8", "<i4", "|b1")
 DAMAGED = "The checkpoint is damaged: delete it to begin again."
+OTHER = "The checkpoint is damaged, or of another version of eventspace: delete it to begin again."
 FACTS = "fit"  # the record that says what the others belong to
 TABLE = "the table"  # a fact, by a text that tells people nothing
 BESIDE = "what is given beside the table, such as attributes,"  # another
@@ -264,9 +265,11 @@ def _opened(path: str) -> Any:
 
 def _sound(connection: Any) -> bool:
     """Whether all rows are there, as they were written, and where SQLite looks for them."""
+    import sqlite3
+
     schema = connection.execute("SELECT sql FROM sqlite_master").fetchall()
     if schema != [(_TABLE,), (None,)]:
-        return False
+        raise sqlite3.DatabaseError(OTHER)
     if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
         return False
     (n_rows,) = connection.execute("PRAGMA user_version").fetchone()
@@ -281,6 +284,8 @@ def _sound(connection: Any) -> bool:
 def _said(error: Exception) -> str:
     """What SQLite means, in the words of a checkpoint."""
     text = str(error)
+    if text == OTHER:
+        return OTHER
     if "locked" in text:
         return "Another fit is learning with this checkpoint: wait for it, or name another."
     if "not a database" in text or "something else" in text:

@@ -45,7 +45,6 @@ class _OneThread:
             if self.n_users == 0:
                 _let_go()
                 self.limit = threadpool_limits(1, user_api="blas")
-                _let_go()
             self.n_users += 1
         try:
             yield

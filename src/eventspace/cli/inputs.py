@@ -13,6 +13,7 @@ import numpy as np
 
 from eventspace._base.errors import UserError
 from eventspace._base.types import Positions
+from eventspace.data.forgetting import Forgetting
 from eventspace.data.frames import COLUMNS
 from eventspace.data.ids import Ids, distinct_of
 from eventspace.data.observations import Observations
@@ -101,13 +102,17 @@ def changes(
     text: TextOptions,
     columns: Columns,
     wide: bool,
-    time: str | None,
     known: Observations,
+    time: str | None = None,
+    clock: Forgetting | None = None,
 ) -> Observations:
-    """Ratings for what is known: on its scale, with ids as it has them, the last of a pair."""
-    if time is not None and known.forgetting is None:
+    """Ratings for what is known: on its scale, with ids as it has them, the last of a pair.
+
+    With a clock they fade by their times.
+    """
+    if time is not None and clock is None:
         raise UserError(f"--time {time}: the ratings of this model do not fade. Leave it out.")
-    options = known.scale, "last", known.missing, time, known.forgetting
+    options = known.scale, "last", known.missing, time, clock
     seen = observations(path, text, columns, wide, *options)
     users, items = (
         like(list(seen.user_ids), known.user_ids),

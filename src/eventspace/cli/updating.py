@@ -65,7 +65,7 @@ def update(
     seen, new, pairs = known.observations, None, None
     if table is not None:
         columns = inputs.Columns(user, item, value, weight, successes, trials)
-        new = inputs.changes(table, text, columns, wide, time, seen)
+        new = inputs.changes(table, text, columns, wide, seen, time, seen.forgetting)
     if forget is not None:
         named = inputs.pairs(forget, text, user, item, seen)
         pairs = inputs.like(named[0], seen.user_ids), inputs.like(named[1], seen.item_ids)
@@ -95,7 +95,6 @@ def monitor(
     weight: options.Weight = None,
     successes: options.Successes = None,
     trials: options.Trials = None,
-    time: options.Time = None,
     wide: options.Wide = False,
     sep: options.Sep = None,
     decimal: options.Decimal = None,
@@ -115,7 +114,7 @@ def monitor(
     text = inputs.written(sep, decimal, encoding, header)
     known = inputs.described(model, text, None, None).model
     columns = inputs.Columns(user, item, value, weight, successes, trials)
-    found = known.monitor(inputs.changes(table, text, columns, wide, time, known.observations))
+    found = known.monitor(inputs.changes(table, text, columns, wide, known.observations))
     if as_json:
         numbers = ("n_ratings", "n_others", "rmse", "low", "high", "expected_rmse")
         said = {name: getattr(found, name) for name in (*numbers, "refit_due", "can_tell")}

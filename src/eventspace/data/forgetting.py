@@ -51,20 +51,27 @@ class Forgetting(NamedTuple):
     @property
     def life(self) -> str:
         """The half-life, with its unit where the times are dates."""
-        if not _is_date(self.now):
-            return f"{self.half_life:.15g}"
-        fitting = [name for name, size in UNITS.items() if self.half_life >= size]
-        name = fitting[0] if fitting else "second"
-        number = self.half_life / UNITS[name]
-        return f"{number:g} {name}" + "s" * (number != 1)
+        return life_in_words(self.half_life, _is_date(self.now))
 
 
 HalfLife = float | str | timedelta | Forgetting  # the last: as other observations fade
 
 
-def time_in_words(time: float) -> str:
-    """A time as a date, if it can only be seconds since 1970."""
-    return str(np.datetime64(int(time), "s"))[:10] if _is_date(time) else f"{time:.15g}"
+def life_in_words(half_life: float, seconds: bool) -> str:
+    """A half-life, with its unit where it is in ``seconds``."""
+    if not seconds:
+        return f"{half_life:.15g}"
+    fitting = [name for name, size in UNITS.items() if half_life >= size]
+    name = fitting[0] if fitting else "second"
+    number = half_life / UNITS[name]
+    return f"{number:g} {name}" + "s" * (number != 1)
+
+
+def time_in_words(time: float, dates: bool = False) -> str:
+    """A time as a date: if it is one, or else if it is likely to be seconds since 1970."""
+    if not (dates or _is_date(time)):
+        return f"{time:.15g}"
+    return str(np.datetime64(int(time), "s"))[:10]
 
 
 def unit_hint(time: float) -> str:
@@ -101,7 +108,7 @@ def half_life_of(option: Any) -> float:
 
         try:
             with warnings.catch_warnings():  # of units whose spelling pandas is to change
-                warnings.simplefilter("ignore")
+                warnings.simplefilter("ignore", FutureWarning)
                 found = float(pd.Timedelta(option).total_seconds())
         except (TypeError, ValueError, OverflowError):
             found = math.nan
@@ -130,21 +137,21 @@ def check_clock(known: Forgetting | None, time: Hashable | None, option: HalfLif
 
 
 def check_jump(known: Forgetting, newest: float, place: str) -> None:
-    """Refuse a newest time beside which all that is known counts for nothing, or which itself does.
+    """Refuse a newest time beside which all that is known would count for nothing.
 
-    No way leads back from either.
+    No way leads back from there. Warn of one that counts for nothing itself.
     """
     lives = (newest - known.now) / known.half_life
+    said = f"{place} is {time_in_words(newest)}"
+    little = f"less than a millionth ({known.words}). Are times in one unit?"
     if lives > GONE:
-        what, remedy = "After it all that is known", " If it is right, fit again."
-    elif lives < -GONE:
-        what, remedy = "None is newer here, and these ratings", " Are times in one unit?"
-    else:
-        return
-    raise UserError(
-        f"{place} is {time_in_words(newest)}. {what} would count less than a millionth "
-        f"({known.words}).{unit_hint(newest)}{remedy}"
-    )
+        hint = unit_hint(newest) if _is_date(known.now) else ""
+        raise UserError(
+            f"{said}. Beside it all that is known would count {little}{hint} If it is right, fit "
+            "again."
+        )
+    if lives < -GONE:
+        warnings.warn(f"{said}, and none is newer: they count {little}", UserWarning, stacklevel=2)
 
 
 def faded(entries: Entries, factor: float) -> Entries:

@@ -49,10 +49,10 @@ class Observations:
       stored; a number: no, with this weight beside the 1 of a stored entry. Such a table needs no
       values: every row is a yes, also a repeated one.
     - ``half_life``. After this time a rating counts half, after twice the time a quarter, and so
-      on: a duration such as ``"365D"``, beside numbers also one of their unit. Ages are from
-      the latest time in the table. Times are dates, or numbers (seconds since 1970 beside a
-      duration). Their column is ``time``, or it is found by its name (``timestamp``, ``date``). Of
-      a pair that occurs more than once, the latest is then the last. Long tables only.
+      on: a duration such as ``"365D"``, or a number in the unit of the times if these are numbers.
+      Ages are counted from the latest time in the table. Times are dates, or numbers (seconds since
+      1970 beside a duration). Their column is ``time``, or it is found by its name (``timestamp``,
+      ``date``). Of a pair that occurs more than once, the latest is then the last. For long tables.
     - ``users``, ``items``. Ids that keep their positions, such as those of a fitted model; new ids
       follow them, sorted.
     - ``sep``, ``decimal``, ``encoding``, ``header``. How a text file is written: what separates
@@ -133,7 +133,7 @@ class Observations:
         table = table_of(data, options=options)
         with _said_of(data):
             roles = None if table is None else long_roles(table, valued=not weight)
-            times, life = clock_of(None if roles is None else table, time, half_life)
+            times, clock = clock_of(None if roles is None else table, time, half_life)
             if isinstance(data, tuple):
                 raw = raw_entries.from_columns(data, known, valued=not weight)
             elif table is None:
@@ -143,7 +143,7 @@ class Observations:
             else:
                 raw = raw_entries.from_long(table, roles, known)
             raw.times = times
-            return cls(*ordered(raw, scale, duplicates, weight, life))
+            return cls(*ordered(raw, scale, duplicates, weight, clock))
 
     @classmethod
     def from_long(
@@ -183,8 +183,8 @@ class Observations:
         with _said_of(data):
             roles = assign(table, named, valued=not weight)
             raw = raw_entries.from_long(table, roles, Known.of(users, items))
-            raw.times, life = clock_of(table, time, half_life)
-            return cls(*ordered(raw, units.checked_option(scale), duplicates, weight, life))
+            raw.times, clock = clock_of(table, time, half_life)
+            return cls(*ordered(raw, units.checked_option(scale), duplicates, weight, clock))
 
     @classmethod
     def from_wide(

@@ -25,6 +25,7 @@ from eventspace.data.forgetting import Forgetting
 from eventspace.data.ids import Ids
 from eventspace.data.missing import scale_of_yes, that_speak
 from eventspace.data.readers.cleaning import clean
+from eventspace.data.readers.clock import Clock
 from eventspace.data.readers.raw_entries import RawEntries
 from eventspace.data.scale import ScaleOption
 
@@ -49,11 +50,11 @@ def ordered(
     option: ScaleOption,
     duplicates: Duplicates,
     missing: float,
-    half_life: float | None = None,
+    clock: Clock | None = None,
 ) -> Ordered:
     """Check the entries, scale the values and put the entries in both orders.
 
-    With a half-life they fade by their times; the last of a repeated pair is then the latest.
+    With a clock they fade by their times; the last of a repeated pair is then the latest.
     """
     if duplicates not in ("error", "mean", "last"):
         raise UserError(f"duplicates={duplicates!r}; allowed are 'error', 'mean' and 'last'.")
@@ -63,8 +64,8 @@ def ordered(
         duplicates = "last"
     raw, scale = clean(raw, option)
     forgetting = None
-    if half_life is not None and raw.times is not None and raw.times.size:
-        forgetting = Forgetting(half_life, float(raw.times.max()))
+    if clock is not None and raw.times is not None and raw.times.size:
+        forgetting = clock.forgetting(raw)
         weights = forgetting.weights(raw.times, raw.weights)
         raw = replace(raw, weights=weights).kept(np.argsort(raw.times, kind="stable"))
     user_ids, item_ids, library = raw.user_ids, raw.item_ids, raw.library

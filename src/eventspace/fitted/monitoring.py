@@ -85,7 +85,7 @@ class Monitoring:
 
     @property
     def can_tell(self) -> bool:
-        """Whether enough was judged to say that no refit is due: half the ratings, and ten users"""
+        """Whether enough was judged to say that no refit is due: half the ratings, ten users."""
         return self.refit_due or (self.n_ratings >= self.n_others and self.n_judged[0] >= FEW)
 
     def __str__(self) -> str:

@@ -133,8 +133,11 @@ def _weighted(raw: RawEntries) -> RawEntries:
         weight = float(weights[k])
         problem = f"{what} {weight!r} ({raw.place(k)}) is"
         if math.isfinite(weight) and weight > 0:
-            beyond = "large" if weight > 1 else "small"
-            raise UserError(f"{problem} too {beyond} for float32; multiply all by one number.")
+            beyond, other = ("large", "") if weight > 1 else ("small", ", or make it 0")
+            both = " successes and trials" * raw.counts
+            raise UserError(
+                f"{problem} too {beyond} for float32; multiply all{both} by one number{other}."
+            )
         flaw = "missing" if math.isnan(weight) else "negative" if weight < 0 else "infinite"
         raise _refused(f"{problem} {flaw}", _WEIGHTS_ALLOWED)
     if raw.counts:

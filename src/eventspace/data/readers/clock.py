@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,11 @@ from eventspace.data.forgetting import (
     bare_number,
     check_jump,
     half_life_of,
+    life_in_words,
     time_in_words,
     unit_hint,
 )
+from eventspace.data.readers.raw_entries import RawEntries
 from eventspace.data.readers.roles import position, shown_names, with_role
 from eventspace.data.readers.tables import Table
 
@@ -32,10 +34,69 @@ LITTLE = 0.01  # of the ratings: what is left of them if a half-life is too shor
 ISO_DATE = r"\d{4}-\d\d-\d\d"
 
 
+class Clock(NamedTuple):
+    """How the ratings of a table fade, and what its times are."""
+
+    half_life: float
+    known: Forgetting | None  # how those fade that these come to
+    column: str
+    dates: bool
+    seconds: bool  # since 1970: dates, and numbers beside a duration
+
+    def forgetting(self, raw: RawEntries) -> Forgetting:
+        """The half-life and the newest time, if the times are such that the ratings still count."""
+        times = raw.times
+        assert times is not None
+        # the first that is no number, else the newest
+        k = int(np.argmax(np.where(np.abs(times) <= MOST_TIME, times, np.inf)))
+        newest, place = float(times[k]), f"The time of {raw.row(k)} in column {self.column}"
+        if self.dates and newest >= LAST_DATE:
+            date = time_in_words(newest, dates=True)
+            raise UserError(f"{place} is {date}, after the year 2100: correct it, or leave it out.")
+        beyond = "" if abs(newest) <= MOST_TIME else "beyond all times"
+        if self.seconds and newest >= LAST_DATE:
+            beyond = "after the year 2100, as seconds since 1970"
+        if beyond:
+            raise UserError(f"{place} is {newest:.15g}, {beyond}.{unit_hint(newest)}")
+        if self.known is not None:
+            check_jump(self.known, newest, place)
+        else:
+            self._check_fading(times, place)
+        return Forgetting(self.half_life, newest)
+
+    def _check_fading(self, times: Floats, place: str) -> None:
+        """Refuse a few times so late that all other ratings would count for nothing beside them.
+
+        Warn if ratings fade so fast that hardly any count.
+        """
+        ordered = np.sort(times)
+        gaps = np.flatnonzero(np.diff(ordered) > GONE * self.half_life)
+        n, before = len(times), int(gaps[-1]) + 1 if gaps.size else 0
+        if 0 < n - before <= max(1, LITTLE * n) and before:
+            last, newest = (
+                time_in_words(float(t), self.seconds) for t in (ordered[before - 1], ordered[-1])
+            )
+            few = "it" if n - before == 1 else f"it and {n - before - 1:,} more"
+            raise UserError(
+                f"{place} is {newest}. Beside {few} the other {before:,} ratings, until {last}, "
+                "would count less than a millionth: correct it, leave it out, or state a longer "
+                f"half-life than {life_in_words(self.half_life, self.seconds)}."
+            )
+        fading = Forgetting(self.half_life, float(ordered[-1]))
+        left = float(fading.weights(times, None).sum(dtype=np.float64))
+        if left < LITTLE * n:
+            warnings.warn(
+                f"Faded, the {n:,} ratings count like {left:,.0f} new ones: is the half-life in "
+                "the unit of the times, and long enough?",
+                UserWarning,
+                stacklevel=5,
+            )
+
+
 def clock_of(
     table: Table | None, time: Hashable | None, half_life: HalfLife | None
-) -> tuple[Floats | None, float | None]:
-    """The times of the rows of a table and the half-life, where it is to forget."""
+) -> tuple[Floats | None, Clock | None]:
+    """The times of the rows of a table and how they fade, where they are to."""
     if half_life is None:
         if time is not None:
             raise UserError(
@@ -48,21 +109,12 @@ def clock_of(
         return None, None
     if table is None:
         raise UserError(NO_TIMES)
-    life, known = half_life_of(half_life), isinstance(half_life, Forgetting)
-    values, name = time_column(table, time, rename=known)
+    known = half_life if isinstance(half_life, Forgetting) else None
+    values, name = time_column(table, time, rename=known is not None)
     dates = column_kind(as_column(values)) != "number"
-    times = _seconds(values, half_life) if dates else np.asarray(values, dtype=np.float64)
-    if not times.size:
-        return times, life
-    # the first that is no number, else the newest
-    row = int(np.argmax(np.where(np.abs(times) <= MOST_TIME, times, np.inf)))
-    newest, place = float(times[row]), f"The time of {table.place(row)} in column {name}"
-    _check_bound(newest, place, dates, seconds=not known and bare_number(half_life) is None)
-    if isinstance(half_life, Forgetting):
-        check_jump(half_life, newest, place)
-    else:
-        _check_fading(times, life, place)
-    return times, life
+    times = _seconds(values, half_life, name) if dates else np.asarray(values, dtype=np.float64)
+    seconds = dates or (known is None and bare_number(half_life) is None)
+    return times, Clock(half_life_of(half_life), known, name, dates, seconds)
 
 
 def time_column(table: Table, time: Hashable | None, *, rename: bool = False) -> tuple[Any, str]:
@@ -105,12 +157,12 @@ def _dates(values: Any, table: Table, name: str) -> Any:
     if row is not None:
         raise UserError(
             f"The time of {table.place(row)} in column {name} is {shown(values[row])}: write it as "
-            "a number or as a date such as 2024-12-31 or 2024-12-31 23:59."
+            "a number, or as a date until 2100 such as 2024-12-31 or 2024-12-31 23:59."
         )
     return dates
 
 
-def _seconds(dates: Any, half_life: HalfLife) -> Floats:
+def _seconds(dates: Any, half_life: HalfLife, name: str) -> Floats:
     """Dates as seconds since 1970, if the half-life has a unit."""
     import pandas as pd
 
@@ -122,45 +174,7 @@ def _seconds(dates: Any, half_life: HalfLife) -> Floats:
             value=half_life,
         )
     try:
-        index = pd.DatetimeIndex(pd.to_datetime(dates, utc=True))
+        index = pd.DatetimeIndex(pd.to_datetime(dates, utc=True)).as_unit("us")
     except (TypeError, ValueError) as error:
-        raise UserError(f"The column of times holds no dates: {error}.") from error
-    return np.asarray((index - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1))
-
-
-def _check_bound(newest: float, place: str, dates: bool, *, seconds: bool) -> None:
-    """Refuse what is no rating's time: dates, and numbers that are ``seconds``, end in 2100."""
-    if dates and newest >= LAST_DATE:
-        date = str(np.datetime64(int(newest), "s"))[:10]
-        raise UserError(f"{place} is {date}, after the year 2100: correct it, or leave it out.")
-    beyond = "" if abs(newest) <= MOST_TIME else "beyond all times"
-    if seconds and newest >= LAST_DATE:
-        beyond = "after the year 2100, as seconds since 1970"
-    if beyond:
-        raise UserError(f"{place} is {newest:.15g}, {beyond}.{unit_hint(newest)}")
-
-
-def _check_fading(times: Floats, life: float, place: str) -> None:
-    """Refuse a few times so late that most ratings would count for nothing beside them.
-
-    Warn if ratings fade so fast that hardly any count.
-    """
-    ordered = np.sort(times)
-    forgetting = Forgetting(life, float(ordered[-1]))
-    gaps = np.flatnonzero(np.diff(ordered) > GONE * life)
-    n, before = len(times), int(gaps[-1]) + 1 if gaps.size else 0
-    if 2 * before > n:
-        last, newest = (time_in_words(float(t)) for t in (ordered[before - 1], ordered[-1]))
-        raise UserError(
-            f"{place} is {newest}. Beside it {before:,} of {n:,} ratings, until {last}, would "
-            f"count less than a millionth: correct it, leave it out, or state a longer half-life "
-            f"than {forgetting.life}."
-        )
-    left = float(forgetting.weights(times, None).sum(dtype=np.float64))
-    if left < LITTLE * n:
-        warnings.warn(
-            f"Faded, the {n:,} ratings count like {left:,.0f} new ones: is the half-life in the "
-            "unit of the times, and long enough?",
-            UserWarning,
-            stacklevel=4,
-        )
+        raise UserError(f"Column {name} holds no dates: {error}.") from error
+    return np.asarray(index.asi8 / 1e6)

@@ -83,12 +83,15 @@ class RawEntries:
         """The decimal mark of the text file, if that is known."""
         return None if self.table is None else self.table.decimal
 
+    def row(self, k: int) -> str:
+        """The row, or the line of a file, of entry k, for messages."""
+        row = k if self.rows is None else int(self.rows[k])
+        return in_row(row) if self.table is None else self.table.place(row)
+
     def place(self, k: int) -> str:
         """Where entry k is, for messages."""
-        row = k if self.rows is None else int(self.rows[k])
         user, item = self.user_ids[self.users[k]], self.item_ids[self.items[k]]
-        place = in_row(row) if self.table is None else self.table.place(row)
-        return f"{place}, user {shown(user)}, item {shown(item)}"
+        return f"{self.row(k)}, user {shown(user)}, item {shown(item)}"
 
     def kept(self, mask: Bits | npt.NDArray[np.int64]) -> RawEntries:
         """These entries only, or in this order."""
