@@ -108,7 +108,7 @@ def half_life_of(option: Any) -> float:
 
         try:
             with warnings.catch_warnings():  # of units whose spelling pandas is to change
-                warnings.simplefilter("ignore", FutureWarning)
+                warnings.simplefilter("ignore")
                 found = float(pd.Timedelta(option).total_seconds())
         except (TypeError, ValueError, OverflowError):
             found = math.nan
