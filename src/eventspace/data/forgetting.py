@@ -139,19 +139,26 @@ def check_clock(known: Forgetting | None, time: Hashable | None, option: HalfLif
 def check_jump(known: Forgetting, newest: float, place: str) -> None:
     """Refuse a newest time beside which all that is known would count for nothing.
 
-    No way leads back from there. Warn of one that counts for nothing itself.
+    No way leads back from there.
     """
-    lives = (newest - known.now) / known.half_life
-    said = f"{place} is {time_in_words(newest)}"
-    little = f"less than a millionth ({known.words}). Are times in one unit?"
-    if lives > GONE:
+    if newest - known.now > GONE * known.half_life:
         hint = unit_hint(newest) if _is_date(known.now) else ""
         raise UserError(
-            f"{said}. Beside it all that is known would count {little}{hint} If it is right, fit "
+            f"{place} is {time_in_words(newest)}. Beside it all that is known would count less "
+            f"than a millionth ({known.words}). Are times in one unit?{hint} If it is right, fit "
             "again."
         )
-    if lives < -GONE:
-        warnings.warn(f"{said}, and none is newer: they count {little}", UserWarning, stacklevel=2)
+
+
+def warn_of_old(known: Forgetting, newest: float) -> None:
+    """Warn of ratings that count for nothing beside what is known."""
+    if known.now - newest > GONE * known.half_life:
+        warnings.warn(
+            f"The newest time is {time_in_words(newest)}: these ratings count less than a "
+            f"millionth ({known.words}). Are times in one unit?",
+            UserWarning,
+            stacklevel=6,
+        )
 
 
 def faded(entries: Entries, factor: float) -> Entries:

@@ -13,7 +13,7 @@ from eventspace._base.printable import shown
 from eventspace._base.types import Floats, Positions
 from eventspace.data.entries import Entries, group, merge_repeats, revised, transpose
 from eventspace.data.factors import squared_error, sum_of_squares
-from eventspace.data.forgetting import Forgetting, check_jump
+from eventspace.data.forgetting import Forgetting, check_jump, warn_of_old
 from eventspace.data.ids import Ids
 from eventspace.data.missing import that_speak
 from eventspace.data.observations import Observations
@@ -126,6 +126,7 @@ def _at_once(known: Observations, new: Observations) -> tuple[Observations, Obse
             "These ratings fade and the model's do not: state no half_life, or fit again with one."
         )
     check_jump(known.forgetting, new.forgetting.now, "The newest time")
+    warn_of_old(known.forgetting, new.forgetting.now)
     now = max(known.forgetting.now, new.forgetting.now)
     return known.at(now), new.at(now), known.forgetting.by(now)
 
