@@ -239,8 +239,11 @@ def test_a_full_disk_ends_no_fit_and_leaves_what_was_written(tmp_path: Path) -> 
         assert checkpoint.keep("x", lambda: {"x": {"y": np.arange(9)}}, at_once=True)
         checkpoint._connection.execute("PRAGMA max_page_count = 10")
         large: dict[str, Any] = {"x": {"y": np.zeros(100_000)}, "z": {"y": 1}}
-        with pytest.warns(UserWarning, match="cannot be written .*full.*: the fit goes on"):
+        with pytest.warns(
+            UserWarning, match="cannot be written .*full.*: the fit goes on"
+        ) as caught:
             assert not checkpoint.keep("x", lambda: large, at_once=True)
+        assert caught[0].filename == __file__
         assert not checkpoint.keep("x", lambda: large, at_once=True)  # said once
     with checkpoint_at(path, facts) as checkpoint:
         known = checkpoint.read("x")

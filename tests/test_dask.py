@@ -245,8 +245,9 @@ def test_what_is_in_a_folder_is_read_as_in_a_file(cluster, scratch, tmp_path_fac
     values = values[["user", "item", "value"]]
     with pytest.warns(UserWarning, match=r"of \d+ entries have no value \(NaN\)"):
         here = Observations.of(values)
-    with pytest.warns(UserWarning, match=r"of \d+ entries have no value \(NaN\)"):
+    with pytest.warns(UserWarning, match=r"of \d+ entries have no value \(NaN\)") as caught:
         there = KolmogorovDescent(3, n_iter=1, engine="dask").fit(parquet(table / "n", values))
+    assert caught[0].filename == __file__
     assert_same_table(there.observations_, here)
 
 

@@ -61,8 +61,9 @@ def interrupt(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str, int], None
 def test_a_posterior_keeps_the_chains_that_have_drawn(table, interrupt, tmp_path) -> None:
     two = KolmogorovPosterior(3, n_chains=2, n_samples=16, **CHAINS).fit(table)
     interrupt(Chain, "sweep", 25)  # the third chain has drawn three times, too few to count
-    with pytest.warns(UserWarning, match=f"{SO_FAR}, 16 draws of 2 chains"):
+    with pytest.warns(UserWarning, match=f"{SO_FAR}, 16 draws of 2 chains") as caught:
         model = KolmogorovPosterior(3, n_chains=4, n_samples=32, **CHAINS).fit(table)
+    assert caught[0].filename == __file__
     assert model.interrupted_
     assert not two.interrupted_
     assert_array_equal(model.pmf_, two.pmf_)
@@ -130,8 +131,11 @@ def test_an_interrupt_while_chains_are_weighed_keeps_them_apart(monkeypatch) -> 
 
 def test_a_model_is_compressed_from_the_draws_so_far(table, interrupt, tmp_path) -> None:
     interrupt(Chain, "sweep", 35)
-    with pytest.warns(UserWarning, match=f"{SO_FAR}, compressed from 16 draws of 2 chains"):
+    with pytest.warns(
+        UserWarning, match=f"{SO_FAR}, compressed from 16 draws of 2 chains"
+    ) as caught:
         model = KolmogorovModel(3, n_chains=6, **CHAINS).fit(table)
+    assert caught[0].filename == __file__
     assert model.interrupted_
     assert model.pmf_.shape == (20, 3)
     assert_allclose(model.pmf_.sum(axis=1), 1)

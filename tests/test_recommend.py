@@ -171,8 +171,9 @@ def test_candidates_exclusions_and_evidence(model, table) -> None:
     assert both.equals(model.recommend(["u3", "u5"], 30, exclude=(["u3"], [2]), seen=True))
     everything = model.recommend("u3", 30, seen=True)
     for unknown in ((["zz"], [2]), ["2", "x"], 77):
-        with pytest.warns(UserWarning, match="knows none of the .* to exclude"):
+        with pytest.warns(UserWarning, match="knows none of the .* to exclude") as caught:
             assert model.recommend("u3", 30, exclude=unknown, seen=True).equals(everything)
+        assert caught[0].filename == __file__
     one = model.recommend("u3", 30, exclude=[2], seen=True)
     for same in (2, {2}, pd.Series([2]), pd.Index([2]), np.array([2])):
         assert model.recommend("u3", 30, exclude=same, seen=True).equals(one)

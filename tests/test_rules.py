@@ -372,8 +372,9 @@ def test_likes_of_a_table_with_another_scale_are_not_lost(ratings) -> None:
 
 def test_a_table_in_another_unit_is_doubted(ratings) -> None:
     model = KolmogorovDescent(3, random_state=0).fit(ratings)
-    with pytest.warns(UserWarning, match="nothing in the table reaches 3.5"):
+    with pytest.warns(UserWarning, match="nothing in the table reaches 3.5") as caught:
         model.rules(ratings.assign(rating=ratings["rating"] / 5), like=3.5)
+    assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match="has a value of 100, where the model knows 1 to 5"):
         model.rules(ratings.assign(rating=ratings["rating"] * 20), like=3.5)
 

@@ -13,7 +13,6 @@ import json
 import math
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from hashlib import blake2b
@@ -24,7 +23,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.errors import UserError, UserTypeError
+from eventspace._base.errors import UserError, UserTypeError, warn
 
 Record: TypeAlias = dict[str, Any]
 T = TypeVar("T")
@@ -167,10 +166,9 @@ class CheckpointFile(Checkpoint):
         except sqlite3.OperationalError as error:
             if not self._warned:
                 self._warned = True
-                warnings.warn(
+                warn(
                     f"{self.path!r} cannot be written ({error}): the fit goes on, and the "
                     "checkpoint stays as it was",
-                    stacklevel=2,
                 )
             return False
         self._first.clear()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
+
+PACKAGE = __name__.partition(".")[0]
 
 
 class UserError(ValueError):
@@ -48,3 +52,11 @@ class UserTypeError(UserError, TypeError):
 
 class MissingError(UserError, ModuleNotFoundError):
     """A package of an extra that is not installed."""
+
+
+def warn(what: str) -> None:
+    """Warn, at the line that called this package, however deep in it the reason was found."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(what, UserWarning, stacklevel=level)  # noqa: TID251

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
 from numba.core.compiler_lock import global_compiler_lock
+
+from eventspace._base.errors import warn
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -66,8 +67,7 @@ def _warn(reason: str = "") -> None:
     if _warned:
         return
     _warned = True
-    warnings.warn(
+    warn(
         f"compiled kernels cannot be kept{reason}: every start compiles anew; set NUMBA_CACHE_DIR "
         "to a folder that can be written",
-        stacklevel=2,
     )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eventspace._base.checks import is_real
-from eventspace._base.errors import UserError
+from eventspace._base.errors import UserError, warn
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries, Float32Array
 
@@ -153,11 +153,9 @@ def check_jump(known: Forgetting, newest: float, place: str) -> None:
 def warn_of_old(known: Forgetting, newest: float) -> None:
     """Warn of ratings that count for nothing beside what is known."""
     if known.now - newest > GONE * known.half_life:
-        warnings.warn(
+        warn(
             f"The newest time is {time_in_words(newest)}: these ratings count less than a "
             f"millionth ({known.words}). Are times in one unit?",
-            UserWarning,
-            stacklevel=6,
         )
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import os
 import pickle
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -21,7 +20,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from eventspace._base.cached import cached_property
-from eventspace._base.errors import UserError
+from eventspace._base.errors import UserError, warn
 from eventspace._base.progress import bar
 from eventspace.data import scale as units
 from eventspace.data.blocks import Blocks, cut, map_array, save_array
@@ -191,7 +190,7 @@ def _scale(seen: Survey) -> units.Scale:
     if n > 1 and seen.lowest == seen.highest:
         raise all_the_same(n, seen.lowest)
     if seen.n_missing:
-        warnings.warn(without_value(seen.n_missing, n + seen.n_missing), stacklevel=5)
+        warn(without_value(seen.n_missing, n + seen.n_missing))
     lo, hi = units.choose("auto", seen.lowest, seen.highest)
     if math.isinf(hi - lo):
         raise UserError(f"The values span too much, from {lo:g} to {hi:g}; scale them down.")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from eventspace._base.errors import warn
 from eventspace._base.types import Floats
 from eventspace.data.factors import squared_error, squared_errors
 from eventspace.data.learnable import to_tell_apart
@@ -111,11 +111,11 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
             else:
                 if not observations.missing:
                     said = "no entry can be held out: intervals are too narrow"
-                    warnings.warn(said, stacklevel=2)
+                    warn(said)
                 best = Trial(MIDDLE if penalty is None else penalty, sizes[-1], np.nan, np.nan)
             models, interrupted = restarts.fitted(observations, best, seed, self.n_models)
         if interrupted:
-            warnings.warn(f"{INTERRUPTED}, {len(models)} of {self.n_models}", stacklevel=2)
+            warn(f"{INTERRUPTED}, {len(models)} of {self.n_models}")
         pmfs, bits = zip(*models, strict=True)
         pmf, codes = stacked(pmfs, bits)
         psi = np.hstack(bits)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from eventspace._base.checkpoint import NOWHERE, Checkpoint
+from eventspace._base.errors import warn
 from eventspace._base.randomness import seed_of
 from eventspace._base.types import Bits, Floats
 from eventspace.data.attributes import Attributes, read_attributes
@@ -90,7 +90,7 @@ def drawn(
     laws, noise = mean_laws(chains), np.sqrt(kept.variance)
     pmf, codes = stacked(kept.pmfs, kept.bits)
     if interrupted:
-        warnings.warn(f"{INTERRUPTED}, {_drawn(chains)}", stacklevel=4)
+        warn(f"{INTERRUPTED}, {_drawn(chains)}")
     return PosteriorFit(
         observations,
         pmf,
@@ -160,7 +160,7 @@ def readable(
         checkpoint=checkpoint if not interrupted else NOWHERE,  # of all draws
     )
     if fit.interrupted:
-        warnings.warn(f"{INTERRUPTED}, compressed from {_drawn(chains)}", stacklevel=4)
+        warn(f"{INTERRUPTED}, compressed from {_drawn(chains)}")
     return fit
 
 

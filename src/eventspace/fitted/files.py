@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import math
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from eventspace import indicators, pmf
 from eventspace._base.codes import WORD
+from eventspace._base.errors import warn
 from eventspace._base.version import __version__
 from eventspace.data.entries import Entries
 from eventspace.data.forgetting import Forgetting
@@ -179,7 +179,7 @@ def load_fit(path: str | os.PathLike[str], wanted: str | None = None) -> tuple[F
         fit = _revived(kind, header, _read_arrays(kind, stored))
         _check_settings(settings, fit)
     for note in notes:
-        warnings.warn(f"{path}: {note}", stacklevel=3)
+        warn(f"{path}: {note}")
     return fit, settings
 
 

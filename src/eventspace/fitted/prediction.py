@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.checks import check_choice
-from eventspace._base.errors import UserError
+from eventspace._base.errors import UserError, warn
 from eventspace._base.types import Bits, Floats, Positions
 from eventspace.data.column import as_column, first_missing
 from eventspace.data.entries import Entries
@@ -343,7 +342,7 @@ class Factors(Predictor):
 def r_squared(truth: Floats, predicted: Floats, weight: NDArray[Any]) -> float:
     """The part of the (weighted) variance that is explained; 0 or 1 where nothing varies."""
     if len(truth) < 2:
-        warnings.warn("R^2 is not defined for fewer than two entries", stacklevel=3)
+        warn("R^2 is not defined for fewer than two entries")
         return math.nan
     rest = float(weight @ np.square(truth - predicted))
     total = float(weight @ np.square(truth - np.average(truth, weights=weight)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.checks import check_whole
-from eventspace._base.errors import UserError
+from eventspace._base.errors import UserError, warn
 from eventspace._base.progress import bar
 from eventspace._base.types import Bits, Floats, Positions
 from eventspace.data.column import as_column, plain_array
@@ -105,9 +104,8 @@ def _warn_if_unknown(of_known: Bits, what: str) -> None:
     """What is excluded may be unknown in part; if all of it is, it was hardly meant."""
     if of_known.size and not of_known.any():
         n = of_known.size
-        warnings.warn(
+        warn(
             f"The model knows none of the {n:,} {what} to exclude: nothing is excluded.",
-            stacklevel=5,
         )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from eventspace._base.checkpoint import NOWHERE, Checkpoint
+from eventspace._base.errors import warn
 from eventspace._base.progress import bar
 from eventspace._base.randomness import seed_of
 from eventspace.data.observations import Observations
@@ -54,7 +54,7 @@ def learn(
             checkpoint=checkpoint,
         )
     if best.interrupted:
-        warnings.warn(INTERRUPTED, stacklevel=3)
+        warn(INTERRUPTED)
     return best
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eventspace._base.checks import check_choice, check_whole
-from eventspace._base.errors import UserError
+from eventspace._base.errors import UserError, warn
 from eventspace._base.progress import bar
 from eventspace.data.entries import transpose
 from eventspace.data.frames import DataFrame, data_frame
@@ -78,7 +77,7 @@ def held_out_likes(X: Any, trained: Observations, like: float) -> Likes:
         raise UserError("None of the items of the table is one of the model's.")
     for doubt in (_doubt_of_unit(table, trained, like), _doubt_of_news(table, trained)):
         if doubt:
-            warnings.warn(doubt, stacklevel=5)
+            warn(doubt)
     return Likes.of(_asked(table) if table.missing else table, like)
 
 

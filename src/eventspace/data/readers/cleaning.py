@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from eventspace._base.errors import UserError, UserTypeError
+from eventspace._base.errors import UserError, UserTypeError, warn
 from eventspace._base.printable import shown
 from eventspace.data.column import column_kind, floats, missing, value_range
 from eventspace.data.readers.numerals import is_missing, is_number, is_plain
@@ -185,7 +184,7 @@ def _without_nan(raw: RawEntries) -> RawEntries:
     if values.dtype.kind != "f" or not n or not math.isnan(values.min()):
         return raw
     observed = ~np.isnan(values)
-    warnings.warn(without_value(n - int(observed.sum()), n), UserWarning, stacklevel=5)
+    warn(without_value(n - int(observed.sum()), n))
     return raw.kept(observed)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from eventspace._base.errors import UserError
+from eventspace._base.errors import UserError, warn
 from eventspace._base.printable import shown
 from eventspace._base.types import Floats
 from eventspace.data.column import as_column, column_kind, first_missing, is_arrow
@@ -85,11 +84,9 @@ class Clock(NamedTuple):
         fading = Forgetting(self.half_life, float(ordered[-1]))
         left = float(fading.weights(times, None).sum(dtype=np.float64))
         if left < LITTLE * n:
-            warnings.warn(
+            warn(
                 f"Faded, the {n:,} ratings count like {left:,.0f} new ones: is the half-life in "
                 "the unit of the times, and long enough?",
-                UserWarning,
-                stacklevel=5,
             )
 
 

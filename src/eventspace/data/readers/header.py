@@ -7,13 +7,12 @@ Where the first line may be either, it is refused.
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Hashable
 from itertools import pairwise
 from typing import NamedTuple
 
-from eventspace._base.errors import UserError
+from eventspace._base.errors import UserError, warn
 from eventspace._base.printable import shown
 from eventspace.data.ids import Ids
 from eventspace.data.readers.chunks import Text
@@ -119,10 +118,8 @@ def _names(found: FirstRows, decimal: Decimal | None, name: str | None) -> list[
     if len(kinds) != 3 or kinds[2] in ("text", "time") or kinds == ["number"] * 3:
         return [f"column {j}" for j in range(1, len(kinds) + 1)]
     if name is not None:
-        warnings.warn(
+        warn(
             f"the first line of {name!r} is taken for a row: user, item, value.",
-            UserWarning,
-            stacklevel=2,
         )
     return ["user", "item", "value"]
 
