@@ -6,13 +6,14 @@ import dataclasses
 import gc
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +232,45 @@ def test_writing_takes_a_small_part_of_the_time(
     np.testing.assert_allclose(written, [1.0, 11.0], atol=0.02)  # 99 times 0.1 s in between
 
 
+def test_what_has_ended_waits_for_the_next_write_for_its_time_or_for_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, path = [0.0], tmp_path / "checkpoint"
+    monkeypatch.setattr("eventspace._base.checkpoint.time.monotonic", lambda: now[0])
+
+    def written() -> set[str]:
+        with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
+            return {name for (name,) in connection.execute("SELECT DISTINCT record FROM parts")}
+
+    with checkpoint_at(path, facts) as checkpoint:
+        checkpoint.keep_soon(lambda: {"a": {"y": 1}})
+        assert written() == set()
+        checkpoint.keep("x", lambda: {"x": {"y": 1}}, at_once=True)
+        assert written() == {"fit", "a", "x"}
+        checkpoint.keep_soon(lambda: {"b": {"y": 1}})
+        assert written() == {"fit", "a", "x"}
+        now[0] += 1.1
+        checkpoint.keep_soon(lambda: {"c": {"y": 1}})
+        assert written() == {"fit", "a", "x", "b", "c"}
+        checkpoint.keep_soon(lambda: {"d": {"y": 1}})
+        assert "d" not in written()
+    assert written() == {"fit", "a", "x", "b", "c", "d"}
+
+
+@pytest.mark.usefixtures("at_every_step")
+def test_what_waits_is_not_lost_by_a_full_disk(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    with checkpoint_at(path, facts) as checkpoint:
+        assert isinstance(checkpoint, CheckpointFile)
+        checkpoint._connection.execute("PRAGMA max_page_count = 10")
+        with pytest.warns(UserWarning, match="cannot be written"):
+            checkpoint.keep_soon(lambda: {"x": {"y": np.zeros(100_000)}})
+        checkpoint._connection.execute("PRAGMA max_page_count = 10000")
+        checkpoint.keep_soon(lambda: {"z": {"y": 1}})
+        assert checkpoint.read("x") is not None
+        assert checkpoint.read("z") == {"y": 1}
+
+
 @pytest.mark.usefixtures("at_every_step")
 def test_a_full_disk_ends_no_fit_and_leaves_what_was_written(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
@@ -341,6 +381,7 @@ def test_a_generator_goes_on_as_without_a_checkpoint(tmp_path: Path) -> None:
 def test_where_nothing_is_kept_nothing_is_found() -> None:
     assert Checkpoint().read("x") is None
     assert not Checkpoint().keep("x", lambda: pytest.fail("asked"), at_once=True)
+    Checkpoint().keep_soon(lambda: pytest.fail("asked"))
     assert Checkpoint().first("seed", lambda: 7) == 7
 
 

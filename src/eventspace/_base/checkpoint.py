@@ -36,6 +36,7 @@ ROUNDING = 1e-6  # that PMFs may add up to more or less than one
 DTYPES = ("<f8", "<f4", "<u8", "<i8", "<i4", "|b1")
 DAMAGED = "The checkpoint is damaged: delete it to begin again."
 OTHER = "The checkpoint is damaged, or of another version of eventspace: delete it to begin again."
+WAITING = "what waits"  # a name to pace writes by, of no record
 FACTS = "fit"  # the record that says what the others belong to
 TABLE = "the table"  # a fact, by a text that tells people nothing
 BESIDE = "what is given beside the table, such as attributes,"  # another
@@ -63,6 +64,9 @@ class Checkpoint:
         Gives whether they are written.
         """
         return False
+
+    def keep_soon(self, records: Callable[[], Mapping[str, Record]]) -> None:
+        """Write what changes no more with the next records, or when it is time, or at the end."""
 
     def first(self, name: str, make: Callable[[], T]) -> T:
         """What a fit made when it first began, such as a seed: a value that JSON holds.
@@ -96,12 +100,17 @@ class CheckpointFile(Checkpoint):
         self._connection, self.path, self._lock = connection, path, Lock()
         self._next: dict[str, float] = {}
         self._first: dict[str, Record] = {}  # to be written with the first record
+        self._waiting: dict[str, Record] = {}  # to be written with the next
         self._warned = False
 
     def close(self) -> None:
-        """Close the file, after a write that is under way."""
-        with self._lock:
-            self._connection.close()
+        """Close the file, after a write that is under way, and with what waits to be written."""
+        try:
+            if self._waiting:
+                self._write({})
+        finally:
+            with self._lock:
+                self._connection.close()
 
     def read(self, name: str) -> Record | None:
         """What was written under a name."""
@@ -123,6 +132,13 @@ class CheckpointFile(Checkpoint):
         now = time.monotonic()
         self._next[name] = now + max(OFTEN, (SHARE - 1) * (now - began))
         return written
+
+    def keep_soon(self, records: Callable[[], Mapping[str, Record]]) -> None:
+        """Write what changes no more with the next records, or when it is time, or at the end."""
+        known = records()
+        with self._lock:
+            self._waiting.update(known)
+        self.keep(WAITING, dict)
 
     def first(self, name: str, make: Callable[[], T]) -> T:
         """What a fit made when it first began; it is written with the first record, or later."""
@@ -149,7 +165,9 @@ class CheckpointFile(Checkpoint):
         """All of them or none: a disk that is full, say, ends no fit."""
         import sqlite3
 
-        together = {**self._first, **records}
+        with self._lock:
+            waiting = dict(self._waiting)
+        together = {**self._first, **waiting, **records}
         rows = [
             (name, part, *row, _digest(name, part, *row))
             for name, record in together.items()
@@ -172,6 +190,10 @@ class CheckpointFile(Checkpoint):
                 )
             return False
         self._first.clear()
+        with self._lock:  # others may have come meanwhile
+            for name, record in waiting.items():
+                if self._waiting.get(name) is record:
+                    del self._waiting[name]
         return True
 
     def _value(self, dtype: str, shape: str, content: bytearray) -> Any:

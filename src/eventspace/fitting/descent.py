@@ -175,8 +175,10 @@ def best_descent(
                 found = {"descent": {**now.state(*pmfs()), **place}}
                 return found if best is None else found | {"best descent": _whole(best)}
 
-            ended = now.converged or len(now.history) == n_iter
-            checkpoint.keep("descent", records, at_once=ended)
+            if now.converged or len(now.history) == n_iter:
+                checkpoint.keep_soon(records)
+            else:
+                checkpoint.keep("descent", records)
 
         left = 0 if now.converged else n_iter - len(now.history)
         descent = (

@@ -246,7 +246,7 @@ def learn_meetings(
         k, jobs[job].found = left[job], None  # so that it is held once
         for part, value in zip(place(k).values(), found, strict=True):
             part[:] = value
-        checkpoint.keep(f"meeting {k}", lambda: {f"meeting {k}": place(k)}, at_once=True)
+        checkpoint.keep_soon(lambda: {f"meeting {k}": place(k)})
 
     if jobs:
         engine.together("who meets what", jobs, N_ITER, show, take, stop)

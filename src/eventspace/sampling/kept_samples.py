@@ -96,7 +96,7 @@ def keep(
                 found[k] = _revived(known, observations.n_users)
             return
         found[k] = yield from alone.weigh(observations, chains[groups[k]], bits[groups[k]])
-        checkpoint.keep(name, lambda: {name: _record(*found[k])}, at_once=True)
+        checkpoint.keep_soon(lambda: {name: _record(*found[k])})
 
     tasks = [weighing(k) for k in range(len(groups))]
     run_together(TITLE, tasks, STEPS, at_once, sampler.show)

@@ -131,7 +131,7 @@ class Sampler:
 
         def take(k: int, draws: Any) -> None:
             left[k].done = n_warmup + n_draws  # also if that was elsewhere
-            left[k].keep(at_once=True)
+            left[k].keep_soon()
 
         try:
             if left:

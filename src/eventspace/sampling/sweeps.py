@@ -126,6 +126,11 @@ class Sweeps:
         if known and self.checkpoint.keep(self.name, self._records, at_once=at_once):
             self._n_kept = len(self.found[0].pmf)
 
+    def keep_soon(self) -> None:
+        """Let the checkpoint know that it has ended."""
+        self.checkpoint.keep_soon(self._records)
+        self._n_kept = len(self.found[0].pmf)
+
     def _records(self) -> dict[str, Record]:
         state = {} if self.chain is None else self.chain.state()
         cost, watched = (
