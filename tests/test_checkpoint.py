@@ -43,16 +43,19 @@ def at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Ends fits after so many writes, or just before the last of these is done."""
-    keep = CheckpointFile.keep
     n_left = [0]
 
-    def dying(self: Any, name: str, records: Any, **options: Any) -> bool:
-        n_left[0] -= 1
-        if n_left[0] == 0:
-            raise Killed
-        return keep(self, name, records, **options)
+    def dying(keep: Any) -> Any:
+        def kept(*given: Any, **options: Any) -> Any:
+            n_left[0] -= 1
+            if n_left[0] == 0:
+                raise Killed
+            return keep(*given, **options)
 
-    monkeypatch.setattr(CheckpointFile, "keep", dying)
+        return kept
+
+    for name in ("keep", "keep_soon"):
+        monkeypatch.setattr(CheckpointFile, name, dying(getattr(CheckpointFile, name)))
     return lambda n: n_left.__setitem__(0, n)
 
 
@@ -169,6 +172,7 @@ def test_ctrl_c_keeps_all_sweeps_and_gives_the_posterior_so_far(
     assert_same(again, undisturbed)
 
 
+@pytest.mark.usefixtures("at_every_step")
 def test_without_a_seed_the_one_of_the_first_run_is_taken(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
     first = KolmogorovDescent(3).fit(table(), checkpoint=path)
@@ -226,35 +230,67 @@ def test_writing_takes_a_small_part_of_the_time(
         return {"x": {"y": 1}}
 
     with checkpoint_at(tmp_path / "checkpoint", facts) as checkpoint:
-        while now[0] < 12:
+        while now[0] < 16:
             checkpoint.keep("x", slow)
             now[0] += 0.01
-    np.testing.assert_allclose(written, [1.0, 11.0], atol=0.02)  # 99 times 0.1 s in between
+    np.testing.assert_allclose(written, [5.0, 15.0], atol=0.02)  # 99 times 0.1 s in between
 
 
-def test_what_has_ended_waits_for_the_next_write_for_its_time_or_for_the_end(
+def written(path: Path) -> set[str]:
+    """The records that another process would find."""
+    with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
+        return {name for (name,) in connection.execute("SELECT DISTINCT record FROM parts")}
+
+
+def test_what_has_ended_is_written_as_soon_as_it_is_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now, path = [0.0], tmp_path / "checkpoint"
     monkeypatch.setattr("eventspace._base.checkpoint.time.monotonic", lambda: now[0])
-
-    def written() -> set[str]:
-        with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
-            return {name for (name,) in connection.execute("SELECT DISTINCT record FROM parts")}
-
     with checkpoint_at(path, facts) as checkpoint:
+        now[0] = 3600.0  # the first chain ends after an hour
         checkpoint.keep_soon(lambda: {"a": {"y": 1}})
-        assert written() == set()
-        checkpoint.keep("x", lambda: {"x": {"y": 1}}, at_once=True)
-        assert written() == {"fit", "a", "x"}
+        assert written(path) == {"fit", "a"}
+        now[0] += 1.0
         checkpoint.keep_soon(lambda: {"b": {"y": 1}})
-        assert written() == {"fit", "a", "x"}
-        now[0] += 1.1
+        assert written(path) == {"fit", "a"}
+        now[0] += checkpoints.OFTEN
         checkpoint.keep_soon(lambda: {"c": {"y": 1}})
-        assert written() == {"fit", "a", "x", "b", "c"}
+        assert written(path) == {"fit", "a", "b", "c"}
         checkpoint.keep_soon(lambda: {"d": {"y": 1}})
-        assert "d" not in written()
-    assert written() == {"fit", "a", "x", "b", "c", "d"}
+        checkpoint.keep("x", lambda: {"x": {"y": 1}}, at_once=True)  # as after Ctrl-C
+        assert written(path) == {"fit", "a", "b", "c", "d", "x"}
+
+
+def test_what_has_ended_is_written_also_if_nothing_else_ever_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "OFTEN", 0.1)
+    path = tmp_path / "checkpoint"
+    with checkpoint_at(path, facts) as checkpoint:
+        for name in "abc":
+            checkpoint.keep_soon(lambda name=name: {name: {"y": 1}})  # type: ignore[misc]
+        waiting = 200
+        while written(path) != {"fit", "a", "b", "c"} and waiting:
+            time.sleep(0.05)
+            waiting -= 1
+        assert waiting
+        checkpoint.keep_soon(lambda: {"d": {"y": 1}})
+    assert "d" not in written(path)  # the end of a fit waits for nothing
+
+
+def test_what_waits_never_takes_the_place_of_what_is_newer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, path = [0.0], tmp_path / "checkpoint"
+    monkeypatch.setattr("eventspace._base.checkpoint.time.monotonic", lambda: now[0])
+    with checkpoint_at(path, facts) as checkpoint:
+        checkpoint.keep("a", lambda: pytest.fail("too early"))
+        checkpoint.keep_soon(lambda: {"a": {"y": 1}, "b": {"y": 1}})
+        now[0] += checkpoints.OFTEN
+        assert checkpoint.keep("a", lambda: {"a": {"y": 2}})
+        checkpoint.keep_soon(dict)
+        assert (checkpoint.read("a"), checkpoint.read("b")) == ({"y": 2}, {"y": 1})
 
 
 @pytest.mark.usefixtures("at_every_step")
@@ -265,10 +301,11 @@ def test_what_waits_is_not_lost_by_a_full_disk(tmp_path: Path) -> None:
         checkpoint._connection.execute("PRAGMA max_page_count = 10")
         with pytest.warns(UserWarning, match="cannot be written"):
             checkpoint.keep_soon(lambda: {"x": {"y": np.zeros(100_000)}})
+        assert checkpoint.keep("z", lambda: {"z": {"y": 1}})  # small enough
+        assert checkpoint.read("x") is None
         checkpoint._connection.execute("PRAGMA max_page_count = 10000")
-        checkpoint.keep_soon(lambda: {"z": {"y": 1}})
+        checkpoint.keep_soon(dict)
         assert checkpoint.read("x") is not None
-        assert checkpoint.read("z") == {"y": 1}
 
 
 @pytest.mark.usefixtures("at_every_step")
@@ -366,6 +403,7 @@ def test_a_fit_that_is_refused_leaves_the_checkpoint_to_the_next(tmp_path: Path)
     assert_same(clone(model).fit(seen, checkpoint=path), model.fit(seen))
 
 
+@pytest.mark.usefixtures("at_every_step")
 def test_a_generator_goes_on_as_without_a_checkpoint(tmp_path: Path) -> None:
     path, nexts = tmp_path / "checkpoint", []
     for checkpoint in (None, path, path):

@@ -148,6 +148,7 @@ def test_a_damaged_chain_is_refused_with_the_remedy(
         model.fit(table(), checkpoint=path)
 
 
+@pytest.mark.usefixtures("at_every_step")
 @pytest.mark.parametrize(
     ("model", "rows", "said"),
     [
@@ -175,6 +176,7 @@ def test_the_checkpoint_of_another_fit_is_refused(
         model.fit(table()[:rows], checkpoint=path)
 
 
+@pytest.mark.usefixtures("at_every_step")
 def test_other_attributes_are_told_from_another_table(tmp_path: Path) -> None:
     path, model = tmp_path / "checkpoint", KolmogorovModel(3, meets=False, **SHORT)
     model.fit(table(), checkpoint=path)

@@ -154,7 +154,17 @@ def test_an_update_says_what_to_do_about_its_times(model, tmp_path, capsys) -> N
 
 @pytest.mark.parametrize(
     ("life", "words"),
-    [("1w", "7 days"), ("36h", "1.5 days"), ("1h", "1 hour"), ("90s", "1.5 minutes"), (0.5, "0.5")],
+    [
+        ("1w", "7 days"),
+        ("36H", "1.5 days"),
+        ("1 d 12 h", "1.5 days"),
+        ("1h", "1 hour"),
+        ("P1DT12H", "1.5 days"),
+        ("1 days 12:00:00", "1.5 days"),
+        ("90T", "1.5 hours"),
+        ("90s", "1.5 minutes"),
+        (0.5, "0.5"),
+    ],
 )
 def test_the_clock_is_told_in_words(life, words) -> None:
     times = [SECONDS[-1]] * 4 if isinstance(life, str) else [1.0, 2.0, 2.0, 2.0]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -29,14 +29,13 @@ Record: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
 SHARE = 100  # paced writes take at most a hundredth of the time
-OFTEN = 1.0  # seconds between two writes of the same record, at least
+OFTEN = 5.0  # seconds between two writes of the same record, at least
 OURS = 0x45565350  # what SQLite calls the application: EVSP
 PIECE = 1 << 28  # bytes of an array in one row of the database, which holds less than 1 GB
 ROUNDING = 1e-6  # that PMFs may add up to more or less than one
 DTYPES = ("<f8", "<f4", "<u8", "<i8", "<i4", "|b1")
 DAMAGED = "The checkpoint is damaged: delete it to begin again."
 OTHER = "The checkpoint is damaged, or of another version of eventspace: delete it to begin again."
-WAITING = "what waits"  # a name to pace writes by, of no record
 FACTS = "fit"  # the record that says what the others belong to
 TABLE = "the table"  # a fact, by a text that tells people nothing
 BESIDE = "what is given beside the table, such as attributes,"  # another
@@ -66,7 +65,7 @@ class Checkpoint:
         return False
 
     def keep_soon(self, records: Callable[[], Mapping[str, Record]]) -> None:
-        """Write what changes no more with the next records, or when it is time, or at the end."""
+        """Write what changes no more as soon as it is time, together with what else has ended."""
 
     def first(self, name: str, make: Callable[[], T]) -> T:
         """What a fit made when it first began, such as a seed: a value that JSON holds.
@@ -98,19 +97,21 @@ class CheckpointFile(Checkpoint):
 
     def __init__(self, connection: Any, path: str) -> None:
         self._connection, self.path, self._lock = connection, path, Lock()
-        self._next: dict[str, float] = {}
+        self._next: dict[str, float] = {}  # when a record may be written again
         self._first: dict[str, Record] = {}  # to be written with the first record
-        self._waiting: dict[str, Record] = {}  # to be written with the next
+        self._waiting: dict[str, Record] = {}  # to be written when it is time
+        self._due = time.monotonic() + OFTEN
+        self._timer: Timer | None = None
+        self._trouble = ""
         self._warned = False
 
     def close(self) -> None:
-        """Close the file, after a write that is under way, and with what waits to be written."""
-        try:
-            if self._waiting:
-                self._write({})
-        finally:
-            with self._lock:
-                self._connection.close()
+        """Close the file, after a write that is under way."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._waiting.clear()
+            self._connection.close()
 
     def read(self, name: str) -> Record | None:
         """What was written under a name."""
@@ -128,17 +129,43 @@ class CheckpointFile(Checkpoint):
         began = time.monotonic()
         if not at_once and began < self._next.setdefault(name, began + OFTEN):
             return False
-        written = self._write(records())
-        now = time.monotonic()
-        self._next[name] = now + max(OFTEN, (SHARE - 1) * (now - began))
+        known = records()
+        with self._lock:
+            for newer in known:
+                self._waiting.pop(newer, None)
+            written = self._write(known)
+        self._next[name] = _after(began)
+        if at_once:
+            self._due = began
+            self._write_waiting()
+        self._tell()
         return written
 
     def keep_soon(self, records: Callable[[], Mapping[str, Record]]) -> None:
-        """Write what changes no more with the next records, or when it is time, or at the end."""
+        """Write what changes no more as soon as it is time, together with what else has ended."""
         known = records()
         with self._lock:
             self._waiting.update(known)
-        self.keep(WAITING, dict)
+        self._write_waiting()
+        self._tell()
+
+    def _write_waiting(self) -> None:
+        """Write it if it is time; what is left is for a thread of its own, in due time."""
+        with self._lock:
+            began = time.monotonic()
+            if self._waiting and began >= self._due:
+                if self._write(self._waiting):
+                    self._waiting.clear()
+                self._due = _after(began)
+            if self._waiting and self._timer is None:
+                self._timer = Timer(self._due - time.monotonic(), self._in_due_time)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def _in_due_time(self) -> None:
+        with self._lock:
+            self._timer = None
+        self._write_waiting()
 
     def first(self, name: str, make: Callable[[], T]) -> T:
         """What a fit made when it first began; it is written with the first record, or later."""
@@ -162,39 +189,37 @@ class CheckpointFile(Checkpoint):
         return UserError(DAMAGED, where=repr(self.path))
 
     def _write(self, records: Mapping[str, Record]) -> bool:
-        """All of them or none: a disk that is full, say, ends no fit."""
+        """All of them or none: a disk that is full, say, ends no fit. The caller has the lock."""
         import sqlite3
 
-        with self._lock:
-            waiting = dict(self._waiting)
-        together = {**self._first, **waiting, **records}
-        rows = [
+        together = {**self._first, **records}
+        rows = (
             (name, part, *row, _digest(name, part, *row))
             for name, record in together.items()
             for part, value in record.items()
             for row in _rows(value)
-        ]
+        )
         try:
-            with self._lock, self._connection:
+            with self._connection:
                 for name in together:
                     self._connection.execute("DELETE FROM parts WHERE record = ?", (name,))
                 self._connection.executemany(_PUT, rows)
                 (n_rows,) = self._connection.execute("SELECT count(*) FROM parts").fetchone()
                 self._connection.execute(f"PRAGMA user_version = {n_rows}")
-        except sqlite3.OperationalError as error:
-            if not self._warned:
-                self._warned = True
-                warn(
-                    f"{self.path!r} cannot be written ({error}): the fit goes on, and the "
-                    "checkpoint stays as it was",
-                )
+        except sqlite3.Error as error:
+            self._trouble = str(error)
             return False
         self._first.clear()
-        with self._lock:  # others may have come meanwhile
-            for name, record in waiting.items():
-                if self._waiting.get(name) is record:
-                    del self._waiting[name]
         return True
+
+    def _tell(self) -> None:
+        """Warn once if it cannot be written; a thread of our own has nobody to tell."""
+        if self._trouble and not self._warned:
+            self._warned = True
+            warn(
+                f"{self.path!r} cannot be written ({self._trouble}): the fit goes on, and the "
+                "checkpoint stays as it was",
+            )
 
     def _value(self, dtype: str, shape: str, content: bytearray) -> Any:
         if dtype == "json":
@@ -205,6 +230,12 @@ class CheckpointFile(Checkpoint):
             if dtype not in DTYPES or len(content) != np.dtype(dtype).itemsize * math.prod(sizes):
                 raise ValueError
             return np.frombuffer(content, dtype).reshape(sizes)
+
+
+def _after(began: float) -> float:
+    """When a write may follow on one that began then, and ends now."""
+    now = time.monotonic()
+    return now + max(OFTEN, (SHARE - 1) * (now - began))
 
 
 def _rows(value: Any) -> Iterator[tuple[int, str, str, Any]]:

@@ -57,6 +57,7 @@ class MissingError(UserError, ModuleNotFoundError):
 def warn(what: str) -> None:
     """Warn, at the line that called this package, however deep in it the reason was found."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
+    ours = PACKAGE, "contextlib"  # whose frames stand between ours
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ours:
         frame, level = frame.f_back, level + 1
     warnings.warn(what, UserWarning, stacklevel=level)  # noqa: TID251

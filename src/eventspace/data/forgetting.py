@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
+import re
 from collections.abc import Hashable
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -20,6 +20,8 @@ MOST_TIME = 1e18  # that a file may name: beyond it a second is lost to rounding
 GONE = 20.0  # half-lives, after which a rating counts less than a millionth
 FIRST_DATE, LAST_DATE = 1e8, 4_102_444_800.0  # of seconds since 1970: in 1973, and in 2100
 UNITS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
+SPELT = {"t": "min", "l": "ms", "u": "us", "n": "ns", "d": "D", "w": "W"}  # as pandas asks for them
+LONE_UNIT = re.compile(r"(?<=[\d\s.])[HTSLUNtlundw](?![A-Za-z])")
 PARTS = {"milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}  # of a second
 
 
@@ -107,9 +109,7 @@ def half_life_of(option: Any) -> float:
         import pandas as pd
 
         try:
-            with warnings.catch_warnings():  # of units whose spelling pandas is to change
-                warnings.simplefilter("ignore")
-                found = float(pd.Timedelta(option).total_seconds())
+            found = float(pd.Timedelta(_respelt(option)).total_seconds())
         except (TypeError, ValueError, OverflowError):
             found = math.nan
     if not 0 < found <= MOST_TIME:
@@ -120,6 +120,13 @@ def half_life_of(option: Any) -> float:
             value=option,
         )
     return found
+
+
+def _respelt(option: Any) -> Any:
+    """A duration with units that no version of pandas warns of; ISO 8601, as "PT2H", stays."""
+    if not isinstance(option, str) or "P" in option:
+        return option
+    return LONE_UNIT.sub(lambda unit: SPELT.get(unit[0].lower(), unit[0].lower()), option)
 
 
 def check_clock(known: Forgetting | None, time: Hashable | None, option: HalfLife | None) -> None:
