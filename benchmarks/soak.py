@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import resource
 import signal
 import subprocess
@@ -27,7 +26,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -38,6 +37,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.data import generated
+from benchmarks.memory import family, memory
 from benchmarks.timing import median, publish, save, table
 from eventspace import KolmogorovDescent, KolmogorovModel, Observations
 
@@ -207,31 +207,6 @@ def joblib(answers: Answers, end: float) -> None:
 PROGRAMS: dict[str, Callable[[Answers, float], None]] = {
     program.__name__: program for program in (threads, forks, joblib)
 }
-
-
-def memory(pid: int) -> float:
-    """MB of a process and its children; what they share is counted once."""
-    total = 0.0
-    for process in family(pid):
-        try:
-            text = Path(f"/proc/{process}/smaps_rollup").read_text()
-        except OSError:  # it has just ended
-            continue
-        found = re.search(r"^Pss: +(\d+) kB", text, re.MULTILINE)
-        total += int(found[1]) / 1024 if found else 0.0
-    return total
-
-
-def family(pid: int) -> Iterator[int]:
-    """A process, its children, and theirs."""
-    yield pid
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = path.read_text().split()
-        except OSError:
-            continue
-        for child in children:
-            yield from family(int(child))
 
 
 class Watched:
