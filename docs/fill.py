@@ -7,46 +7,16 @@ It also copies a picture that a page's code saves as ``NAME`` and that the page 
 
 from __future__ import annotations
 
-import contextlib
-import io
-import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from re import Match
 
-ROOT = Path(__file__).parents[1]
+from docs.blocks import BLOCK, ROOT, outputs, pages
+
 IMAGES = ROOT / "docs" / "images"
-BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?:```text\n(?P<printed>.*?)```\n)?", re.DOTALL)
-
-
-def pages() -> list[Path]:
-    """The README and the documents that have code to run."""
-    candidates = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
-    return [page for page in candidates if BLOCK.search(page.read_text(encoding="utf-8"))]
-
-
-def varies(text: str, block: re.Match[str]) -> bool:
-    """Whether a page says that the output of a block differs between processors."""
-    return text[: block.start()].endswith("<!-- varies -->\n")
-
-
-def outputs(page: Path, folder: Path) -> list[str]:
-    """What each block of a page prints, when they run one after the other in a folder."""
-    text, printed = page.read_text(encoding="utf-8"), []
-    names: dict[str, object] = {}
-    for block in BLOCK.finditer(text):
-        above = "\n" * text.count(
-            "\n", 0, block.start("code")
-        )  # so that errors name the page's line
-        out = io.StringIO()
-        with contextlib.chdir(folder), contextlib.redirect_stdout(out):
-            exec(compile(above + block["code"], str(page), "exec"), names)
-        printed.append(out.getvalue())
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close("all")
-    return printed
 
 
 def fill(page: Path) -> bool:
@@ -58,7 +28,7 @@ def fill(page: Path) -> bool:
             if f"(images/{picture.name})" in text:
                 shutil.copyfile(picture, IMAGES / picture.name)
 
-    def filled(block: re.Match[str]) -> str:
+    def filled(block: Match[str]) -> str:
         out = next(printed)
         return f"```python\n{block['code']}```\n" + (f"```text\n{out}```\n" if out else "")
 

@@ -379,7 +379,8 @@ def law_of_theta(
 ) -> tuple[Floats, Floats, float, float]:
     """Mean and covariance, the expected squared error of the ratings, the variance of chances."""
     Q = Q + np.diag(doubt)
-    V = np.asarray(np.linalg.inv(tau * Q + A), dtype=np.float64)
-    mean = V @ (tau * r + b)
+    M = tau * Q + A
+    V = np.asarray(np.linalg.inv(M), dtype=np.float64)
+    mean = np.asarray(np.linalg.solve(M, tau * r + b), dtype=np.float64)  # more digits than by V
     error = e - 2 * r @ mean + mean @ Q @ mean + np.trace(Q @ V)
     return mean, V, float(error), float(np.trace(square @ V))

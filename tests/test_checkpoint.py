@@ -23,6 +23,7 @@ from sklearn.base import clone
 
 from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior, Observations
 from eventspace._base import checkpoint as checkpoints
+from eventspace._base import records
 from eventspace._base.checkpoint import Checkpoint, CheckpointFile, checkpoint_at
 from eventspace.engines.cpu import CPU
 from eventspace.sampling.sampler import Sampler
@@ -191,7 +192,7 @@ def facts() -> dict[str, str]:
 
 
 def test_records_come_back_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "PIECE", 1000)
+    monkeypatch.setattr(records, "PIECE", 1000)
     generator = np.random.default_rng(0)
     record = {
         "numbers": generator.random((300, 7)),

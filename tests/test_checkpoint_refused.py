@@ -15,8 +15,9 @@ import pytest
 from sklearn.base import clone
 
 from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior
-from eventspace._base.checkpoint import _digest, checkpoint_at
+from eventspace._base.checkpoint import checkpoint_at
 from eventspace._base.errors import UserError
+from eventspace._base.records import digest
 from tests.test_checkpoint import FITS, SHORT, Killed, assert_same, facts, table
 from tests.test_checkpoint import at_every_step as at_every_step
 from tests.test_checkpoint import killed as killed
@@ -32,7 +33,7 @@ def changed(path: Path, statement: str, *values: Any, sealed: bool = False) -> N
             rows = database.execute("SELECT rowid, * FROM parts").fetchall()
             for rowid, *row, _ in rows:
                 again = "UPDATE parts SET digest = ? WHERE rowid = ?"
-                database.execute(again, (_digest(*row), rowid))
+                database.execute(again, (digest(*row), rowid))
             database.execute(f"PRAGMA user_version = {len(rows)}")
 
 

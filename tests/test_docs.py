@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from docs.fill import BLOCK, IMAGES, ROOT, fill, outputs, pages, varies
+from docs.blocks import BLOCK, PROCESSOR, ROOT, outputs, pages, varies
+from docs.fill import IMAGES, fill
 
 DOCUMENTS = sorted(ROOT.glob("docs/**/*.md"))
 # These fit large tables, or many, or need other tools
@@ -64,6 +65,12 @@ def test_filling_writes_what_is_printed_and_leaves_the_rest(tmp_path) -> None:
     assert fill(page)
     assert page.read_text() == text.replace("3", "2")
     assert not fill(page)
+
+
+def test_the_page_says_as_which_processor_the_pages_run() -> None:
+    page = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    for name, value in PROCESSOR.items():
+        assert f"{name}={value}" in page.replace('"', ""), name
 
 
 def test_every_link_to_a_file_leads_somewhere() -> None:

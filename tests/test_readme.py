@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from docs.fill import ROOT
+from docs.blocks import ROOT
 
 MOST = 500  # words
 FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)

@@ -4,36 +4,27 @@ The file is an SQLite database. What is written together is there as a whole or 
 the process is killed, and also if the disk is full. One fit at a time has it. Each row has a
 digest, and the file knows how many rows it has: damage is found when it is opened.
 
-A record is a dict of arrays and of what JSON holds. A record that is written again replaces itself.
+A record that is written again replaces itself.
 """
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from hashlib import blake2b
 from pathlib import Path
 from threading import Lock, Timer
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+from eventspace._base.errors import UserError, UserTypeError, callers_line, warn
+from eventspace._base.records import Record, digest, rows_of, value_of
 
-from eventspace._base.errors import UserError, UserTypeError, warn
-
-Record: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
 SHARE = 100  # paced writes take at most a hundredth of the time
 OFTEN = 5.0  # seconds between two writes of the same record, at least
 OURS = 0x45565350  # what SQLite calls the application: EVSP
-PIECE = 1 << 28  # bytes of an array in one row of the database, which holds less than 1 GB
-ROUNDING = 1e-6  # that PMFs may add up to more or less than one
-DTYPES = ("<f8", "<f4", "<u8", "<i8", "<i4", "|b1")
 DAMAGED = "The checkpoint is damaged: delete it to begin again."
 OTHER = "The checkpoint is damaged, or of another version of eventspace: delete it to begin again."
 FACTS = "fit"  # the record that says what the others belong to
@@ -46,6 +37,13 @@ _TABLE = (
 )
 _PUT = "INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?)"
 _GET = "SELECT name, dtype, shape, content FROM parts WHERE record = ? ORDER BY name, piece"
+
+# A child that is forked while SQLite writes would wait for its lock for ever. So a fork waits.
+_lock = Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 
 
 class Checkpoint:
@@ -66,6 +64,9 @@ class Checkpoint:
 
     def keep_soon(self, records: Callable[[], Mapping[str, Record]]) -> None:
         """Write what changes no more as soon as it is time, together with what else has ended."""
+
+    def flush(self) -> None:
+        """Write what waits for its time at once, for the fit ends before it is done."""
 
     def first(self, name: str, make: Callable[[], T]) -> T:
         """What a fit made when it first began, such as a seed: a value that JSON holds.
@@ -96,31 +97,42 @@ class CheckpointFile(Checkpoint):
     """A checkpoint in a database."""
 
     def __init__(self, connection: Any, path: str) -> None:
-        self._connection, self.path, self._lock = connection, path, Lock()
+        self._connection, self.path = connection, path
         self._next: dict[str, float] = {}  # when a record may be written again
         self._first: dict[str, Record] = {}  # to be written with the first record
         self._waiting: dict[str, Record] = {}  # to be written when it is time
         self._due = time.monotonic() + OFTEN
         self._timer: Timer | None = None
-        self._trouble = ""
-        self._warned = False
+        self._closed = False
+        self._trouble, self._line, self._told = "", callers_line(), False
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nobody else reads or writes. Whoever does so last, once all is over, closes the file."""
+        with _lock:
+            try:
+                yield
+            finally:
+                if self._closed:
+                    self._connection.close()
 
     def close(self) -> None:
-        """Close the file, after a write that is under way."""
-        with self._lock:
+        """Close the file, after a write that is under way. What waits is needed no more."""
+        self._closed = True  # if this is interrupted now, the one who writes closes the file
+        with self._alone():
+            self._waiting.clear()
             if self._timer is not None:
                 self._timer.cancel()
-            self._waiting.clear()
-            self._connection.close()
 
     def read(self, name: str) -> Record | None:
         """What was written under a name."""
-        with self._lock:
+        with self._alone():
             rows = self._connection.execute(_GET, (name,)).fetchall()
         parts: dict[str, list[Any]] = {}
         for part, dtype, shape, content in rows:
             parts.setdefault(part, [dtype, shape, bytearray()])[2] += content
-        return {part: self._value(*stored) for part, stored in parts.items()} or None
+        with self.reviving():
+            return {part: value_of(*stored) for part, stored in parts.items()} or None
 
     def keep(
         self, name: str, records: Callable[[], Mapping[str, Record]], *, at_once: bool = False
@@ -130,42 +142,61 @@ class CheckpointFile(Checkpoint):
         if not at_once and began < self._next.setdefault(name, began + OFTEN):
             return False
         known = records()
-        with self._lock:
-            for newer in known:
-                self._waiting.pop(newer, None)
+        with self._alone():
             written = self._write(known)
+            if written:
+                for newer in known:
+                    self._waiting.pop(newer, None)
         self._next[name] = _after(began)
         if at_once:
-            self._due = began
-            self._write_waiting()
-        self._tell()
+            self.flush()
+        self.tell()
         return written
 
     def keep_soon(self, records: Callable[[], Mapping[str, Record]]) -> None:
         """Write what changes no more as soon as it is time, together with what else has ended."""
         known = records()
-        with self._lock:
+        with self._alone():
             self._waiting.update(known)
-        self._write_waiting()
-        self._tell()
+            self._write_waiting()
+        self.tell()
+
+    def flush(self) -> None:
+        """Write what waits for its time at once, for the fit ends before it is done."""
+        with self._alone():
+            self._due = time.monotonic()
+            self._write_waiting()
+
+    def tell(self) -> None:
+        """Warn, once, if it cannot be written; the thread that writes in due time tells nobody."""
+        if self._trouble and not self._told:
+            self._told = True
+            warn(
+                f"{self.path!r} cannot be written ({self._trouble}): the fit goes on, and the "
+                "checkpoint stays as it was",
+                self._line,
+            )
 
     def _write_waiting(self) -> None:
         """Write it if it is time; what is left is for a thread of its own, in due time."""
-        with self._lock:
-            began = time.monotonic()
-            if self._waiting and began >= self._due:
-                if self._write(self._waiting):
-                    self._waiting.clear()
-                self._due = _after(began)
-            if self._waiting and self._timer is None:
-                self._timer = Timer(self._due - time.monotonic(), self._in_due_time)
-                self._timer.daemon = True
-                self._timer.start()
+        began = time.monotonic()
+        if self._waiting and began >= self._due:
+            if self._write(self._waiting):
+                self._waiting.clear()
+            self._due = _after(began)
+        if self._waiting and self._timer is None and not self._closed:
+            timer = Timer(self._due - time.monotonic(), self._in_due_time)
+            timer.daemon = True
+            try:
+                timer.start()
+            except RuntimeError:  # there is no thread to be had: it is written with what comes next
+                return
+            self._timer = timer
 
     def _in_due_time(self) -> None:
-        with self._lock:
+        with self._alone():
             self._timer = None
-        self._write_waiting()
+            self._write_waiting()
 
     def first(self, name: str, make: Callable[[], T]) -> T:
         """What a fit made when it first began; it is written with the first record, or later."""
@@ -180,7 +211,7 @@ class CheckpointFile(Checkpoint):
     @property
     def empty(self) -> bool:
         """Whether nothing was written yet."""
-        with self._lock:
+        with self._alone():
             (n_parts,) = self._connection.execute("SELECT count(*) FROM parts").fetchone()
         return bool(n_parts == 0)
 
@@ -189,15 +220,18 @@ class CheckpointFile(Checkpoint):
         return UserError(DAMAGED, where=repr(self.path))
 
     def _write(self, records: Mapping[str, Record]) -> bool:
-        """All of them or none: a disk that is full, say, ends no fit. The caller has the lock."""
+        """All of them or none: a disk that is full, say, ends no fit."""
         import sqlite3
 
-        together = {**self._first, **records}
+        if self._closed:
+            return False
+        first = dict(self._first)
+        together = {**first, **records}
         rows = (
-            (name, part, *row, _digest(name, part, *row))
+            row
             for name, record in together.items()
             for part, value in record.items()
-            for row in _rows(value)
+            for row in rows_of(name, part, value)
         )
         try:
             with self._connection:
@@ -206,55 +240,19 @@ class CheckpointFile(Checkpoint):
                 self._connection.executemany(_PUT, rows)
                 (n_rows,) = self._connection.execute("SELECT count(*) FROM parts").fetchone()
                 self._connection.execute(f"PRAGMA user_version = {n_rows}")
-        except sqlite3.Error as error:
-            self._trouble = str(error)
+        except (sqlite3.Error, MemoryError) as error:
+            self._trouble = str(error) or "out of memory"
             return False
-        self._first.clear()
+        for name in first:
+            del self._first[name]
+        self._trouble = ""
         return True
-
-    def _tell(self) -> None:
-        """Warn once if it cannot be written; a thread of our own has nobody to tell."""
-        if self._trouble and not self._warned:
-            self._warned = True
-            warn(
-                f"{self.path!r} cannot be written ({self._trouble}): the fit goes on, and the "
-                "checkpoint stays as it was",
-            )
-
-    def _value(self, dtype: str, shape: str, content: bytearray) -> Any:
-        if dtype == "json":
-            with self.reviving():
-                return json.loads(content)
-        with self.reviving():
-            sizes = tuple(json.loads(shape))
-            if dtype not in DTYPES or len(content) != np.dtype(dtype).itemsize * math.prod(sizes):
-                raise ValueError
-            return np.frombuffer(content, dtype).reshape(sizes)
 
 
 def _after(began: float) -> float:
     """When a write may follow on one that began then, and ends now."""
     now = time.monotonic()
     return now + max(OFTEN, (SHARE - 1) * (now - began))
-
-
-def _rows(value: Any) -> Iterator[tuple[int, str, str, Any]]:
-    """The rows of the database that hold a value."""
-    if not isinstance(value, np.ndarray | np.generic):
-        yield 0, "json", "", json.dumps(value).encode()
-        return
-    array = np.asarray(value)
-    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-    shape = json.dumps(array.shape)
-    for k in range(max(-(-len(flat) // PIECE), 1)):
-        yield k, array.dtype.str, shape, flat[k * PIECE : (k + 1) * PIECE]
-
-
-def _digest(record: str, name: str, piece: int, dtype: str, shape: str, content: Any) -> bytes:
-    """What tells a row from any other."""
-    found = blake2b(json.dumps([record, name, piece, dtype, shape]).encode(), digest_size=16)
-    found.update(content)
-    return found.digest()
 
 
 @contextmanager
@@ -274,9 +272,16 @@ def checkpoint_at(
     if not isinstance(where, str) or not where:
         raise UserTypeError("is no path: name a file.", parameter="checkpoint", value=path)
     try:
-        with closing(CheckpointFile(_opened(where), where)) as checkpoint:
+        with _lock:
+            connection = _opened(where)
+        with closing(CheckpointFile(connection, where)) as checkpoint:
             _check(checkpoint, facts())
-            yield checkpoint
+            try:
+                yield checkpoint
+            except BaseException:
+                checkpoint.flush()
+                raise
+            checkpoint.tell()
     except sqlite3.DatabaseError as error:
         raise UserError(_said(error), where=repr(where)) from error
 
@@ -326,7 +331,7 @@ def _sound(connection: Any) -> bool:
     (n_rows,) = connection.execute("PRAGMA user_version").fetchone()
     rows = connection.execute("SELECT * FROM parts NOT INDEXED")
     try:
-        same = [_digest(*row) == digest for *row, digest in rows]
+        same = [digest(*row) == kept for *row, kept in rows]
     except TypeError:  # a text, say, where bytes were
         return False
     return all(same) and len(same) == n_rows
@@ -365,37 +370,3 @@ def _check(checkpoint: CheckpointFile, facts: dict[str, str]) -> None:
                 where=repr(checkpoint.path),
                 remedy="Each fit needs its own: name another file, or delete it to begin again.",
             )
-
-
-def plain(array: NDArray[Any], like: Any) -> NDArray[Any]:
-    """An array of a record, if it is one of the kind, and shape, of what it takes the place of."""
-    wanted = np.asarray(like)
-    if array.shape != wanted.shape or array.dtype != wanted.dtype:
-        raise ValueError
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        raise ValueError
-    return array
-
-
-def plain_pmf(pmf: NDArray[Any], like: Any) -> NDArray[Any]:
-    """PMFs of a record, if they are some."""
-    found = plain(pmf, like)
-    if (found < 0).any() or (np.abs(found.sum(axis=-1) - 1) > ROUNDING).any():
-        raise ValueError
-    return found
-
-
-def plain_codes(codes: NDArray[Any], like: Any, n_events: int) -> NDArray[Any]:
-    """Codes of a record, if they are sets of ``n_events`` events, or numbers from 0 to 1."""
-    found = plain(codes, like)
-    most = 2**n_events - 1 if found.dtype == np.uint64 else 1
-    if found.size and not (found.min() >= 0 and int(found.max()) <= most):
-        raise ValueError
-    return found
-
-
-def plain_whole(number: Any, most: int) -> int:
-    """A whole number of a record, from 0 to ``most``."""
-    if type(number) is not int or not 0 <= number <= most:
-        raise ValueError
-    return number

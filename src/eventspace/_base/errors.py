@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from typing import Any, TypeAlias
 
 PACKAGE = __name__.partition(".")[0]
+# Frames of ours, and those that stand between ours
+OURS = PACKAGE, "contextlib", "importlib", "_frozen_importlib"
 
 
 class UserError(ValueError):
@@ -54,10 +56,19 @@ class MissingError(UserError, ModuleNotFoundError):
     """A package of an extra that is not installed."""
 
 
-def warn(what: str) -> None:
-    """Warn, at the line that called this package, however deep in it the reason was found."""
-    frame, level = sys._getframe(1), 2
-    ours = PACKAGE, "contextlib"  # whose frames stand between ours
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ours:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(what, UserWarning, stacklevel=level)  # noqa: TID251
+Line: TypeAlias = tuple[str, int, Any]  # a file, a line, and what was warned of there
+
+
+def callers_line() -> Line:
+    """The line that called this package, however deep in it this is asked."""
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
+        frame = frame.f_back
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    return frame.f_code.co_filename, frame.f_lineno, registry
+
+
+def warn(what: str, line: Line | None = None) -> None:
+    """Warn, at the line that called this package; or at another, known from an earlier call."""
+    file, number, registry = line or callers_line()
+    warnings.warn_explicit(what, UserWarning, file, number, registry=registry)

@@ -64,6 +64,8 @@ def learnt(
     known = of_users.values, of_items.values
     with checkpoint_of(checkpoint, by_id, settings, engine, *known) as kept:
         fit = draw(by_id, settings, of_users, of_items, kept)
+        if fit.interrupted:
+            kept.flush()
     return engine, as_in(table, fit)
 
 

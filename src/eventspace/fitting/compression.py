@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eventspace._base.checkpoint import NOWHERE, Checkpoint, plain_codes, plain_pmf, plain_whole
+from eventspace._base.checkpoint import NOWHERE, Checkpoint
 from eventspace._base.codes import WORD, pack, unpack
+from eventspace._base.records import plain_codes, plain_pmf, plain_whole
 from eventspace._base.types import Bits, Codes, Floats
 from eventspace.engines.protocol import Engine, Product
 from eventspace.fitting.half_steps import Pmfs, PmfStep

@@ -18,17 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.checkpoint import (
-    NOWHERE,
-    Checkpoint,
-    Record,
-    plain,
-    plain_codes,
-    plain_pmf,
-    plain_whole,
-)
+from eventspace._base.checkpoint import NOWHERE, Checkpoint
 from eventspace._base.codes import numbers
 from eventspace._base.randomness import streams
+from eventspace._base.records import Record, plain, plain_codes, plain_pmf, plain_whole
 from eventspace._base.types import Floats
 from eventspace.data.observations import Observations
 from eventspace.data.shards import Shards

@@ -54,6 +54,7 @@ def learn(
             checkpoint=checkpoint,
         )
     if best.interrupted:
+        checkpoint.flush()
         warn(INTERRUPTED)
     return best
 

@@ -27,8 +27,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.checkpoint import Checkpoint, plain
+from eventspace._base.checkpoint import Checkpoint
 from eventspace._base.codes import WORD, unpack
+from eventspace._base.records import plain
 from eventspace._base.threads import one_blas_thread
 from eventspace._base.types import Codes, Floats, Positions
 from eventspace.data.entries import Entries

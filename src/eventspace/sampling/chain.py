@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from eventspace._base.checkpoint import Record, plain, plain_pmf
 from eventspace._base.errors import UserError
 from eventspace._base.randomness import each_generator, streams
+from eventspace._base.records import Record, plain, plain_pmf
 from eventspace._base.types import Floats
 from eventspace.data.observations import Observations
 from eventspace.engines.protocol import Engine

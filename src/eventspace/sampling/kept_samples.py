@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eventspace._base.checkpoint import NOWHERE, Checkpoint, Record, plain, plain_pmf
+from eventspace._base.checkpoint import NOWHERE, Checkpoint
 from eventspace._base.codes import unpack
+from eventspace._base.records import Record, plain, plain_pmf
 from eventspace._base.threads import run_together
 from eventspace._base.types import Bits, Floats
 from eventspace.data.observations import Observations

@@ -9,17 +9,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.checkpoint import (
-    NOWHERE,
-    Checkpoint,
-    Record,
-    plain,
-    plain_codes,
-    plain_pmf,
-    plain_whole,
-)
+from eventspace._base.checkpoint import NOWHERE, Checkpoint
 from eventspace._base.codes import pack
 from eventspace._base.randomness import Generators
+from eventspace._base.records import Record, plain, plain_codes, plain_pmf, plain_whole
 from eventspace._base.types import Codes, Floats
 from eventspace.data.observations import Observations
 from eventspace.sampling.chain import Chain
@@ -122,14 +115,12 @@ class Sweeps:
 
     def keep(self, *, at_once: bool = False) -> None:
         """Let the checkpoint know, if it is time, or at once; a draw is written there once."""
-        known = self.ended or self.chain is not None  # else it waits, or is elsewhere
-        if known and self.checkpoint.keep(self.name, self._records, at_once=at_once):
+        if self.checkpoint.keep(self.name, self._records, at_once=at_once):
             self._n_kept = len(self.found[0].pmf)
 
     def keep_soon(self) -> None:
         """Let the checkpoint know that it has ended."""
         self.checkpoint.keep_soon(self._records)
-        self._n_kept = len(self.found[0].pmf)
 
     def _records(self) -> dict[str, Record]:
         state = {} if self.chain is None else self.chain.state()

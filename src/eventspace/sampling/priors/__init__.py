@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eventspace._base.checkpoint import Record, plain
+from eventspace._base.records import Record, plain
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries
 from eventspace.data.observations import Observations
