@@ -51,6 +51,21 @@ def cells(seen: Observations) -> dict[tuple[int, int], tuple[float, float]]:
     )
 
 
+def test_weights_that_fade_are_measured_in_those_that_still_count() -> None:
+    """In these units nothing changes when time goes by, and nothing is worth next to nothing."""
+    table = frame([(0, 0, 0), (0, 1, 10), (1, 0, 15), (1, 1, 20)])
+    seen = Observations.of(table, scale=(0, 1), half_life=5)
+    weight = np.array([1 / 16, 1 / 4, 1 / 2, 1])
+    mean = (weight**2).sum() / weight.sum()
+    assert seen.mean_weight == pytest.approx(mean)
+    now, later = seen.with_unit_weight(), seen.at(40.0).with_unit_weight()
+    assert_allclose(now.by_user.weight, weight / mean, rtol=1e-6)
+    assert_allclose(later.by_user.weight, now.by_user.weight, rtol=1e-6)
+    assert_allclose(now.by_user.counts(now.fades), [(1 / 16 + 1 / 4) / mean, 1.5 / mean], rtol=1e-6)
+    worth = weight.sum() ** 2 / (weight**2).sum()  # Kish's number of observations
+    assert now.by_item.counts(now.fades).sum() == pytest.approx(worth)
+
+
 @pytest.mark.parametrize("weight", [False, True])
 def test_a_weight_halves_with_every_half_life(weight) -> None:
     table = frame([(0, 0, 0), (0, 1, 10), (1, 0, 15), (1, 1, 20)], weight)

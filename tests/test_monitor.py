@@ -219,3 +219,37 @@ def test_few_trials_are_expected_to_be_noisy(trials: tuple[int, int]) -> None:
     found = model.monitor(counts(0.2, *trials))
     assert found.rmse == pytest.approx(found.expected_rmse, rel=0.25)
     assert not found.refit_due
+
+
+def test_a_model_without_any_noise_is_judged_too() -> None:
+    """Parts that are given may be exact: then nothing is expected but rounding."""
+    rng = np.random.default_rng(0)
+    pmf, bits = np.eye(2)[rng.integers(0, 2, 30)], rng.random((12, 2)) < 0.5
+    table = pd.DataFrame(pmf @ bits.T)
+    model = KolmogorovDescent.from_parts(pmf, bits, table)
+    late = table.stack().rename_axis(["user", "item"]).rename("value").reset_index()
+    same, contrary = model.monitor(late), model.monitor(late.assign(value=1 - late["value"]))
+    assert same.rmse == pytest.approx(0.0, abs=1e-6)
+    assert (same.refit_due, same.n_moved) == (False, (0, 0))
+    assert np.isfinite(same.moved["surprise"]).all()
+    assert contrary.refit_due
+    assert str(contrary).endswith("A refit is due: errors are far greater than expected.")
+    wrong = late.assign(value=late["value"].where(late.index != 5, 1 - late["value"]))
+    assert not model.monitor(wrong).moved.isna().any(axis=None)
+
+
+@pytest.mark.parametrize("half_life", [1.0, 3.0])
+def test_old_ratings_do_not_hide_what_new_ones_leave(world, half_life: float) -> None:
+    """Users of old ratings, and of new ones, have the same noise: that of the world."""
+    early = world.early.assign(timestamp=world.early["user"] // 12)  # up to ten half-lives apart
+    seen = Observations.of(early, scale=(0, 1), half_life=half_life)
+    for kind in (KolmogorovModel, KolmogorovPosterior):
+        model = kind(4, **CHAINS, meets=False, random_state=0).fit(seen)
+        noise = model.fitted_.record.noise
+        old, new = noise[:60], noise[60:]
+        assert np.median(old) == pytest.approx(np.median(new), rel=0.3)
+        late = world.late[world.late["user"] >= 84]
+        found = model.monitor(late.assign(timestamp=10))
+        assert found.rmse == pytest.approx(found.expected_rmse, rel=0.2)
+        wrong = late.assign(timestamp=10, value=np.random.default_rng(0).permutation(late["value"]))
+        assert model.monitor(wrong).refit_due

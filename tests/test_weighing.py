@@ -33,7 +33,9 @@ def ratings(p: Floats, *, share: float = 1.0, weight: Floats | None = None, seed
 
 
 def joint_of(observations: Observations, chances: Floats, n_threads: int = 1) -> Joint:
-    return Joint(observations.by_user, chances, CPU(n_threads), False)
+    return Joint(
+        observations.by_user, observations.by_user.counts(), chances, CPU(n_threads), False
+    )
 
 
 def finished(steps: Generator[int, None, Any]) -> Any:

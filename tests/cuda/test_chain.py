@@ -27,7 +27,7 @@ def draws(name: str, D: int, weighted: bool) -> list[Any]:
     pmf, psi = rng.dirichlet(np.ones(D), 14), (rng.random((9, D)) < 0.5).astype(float)
     tau, error = rng.gamma(2.0, 10.0, 14), np.full(14, np.nan)
     seeds = rng.integers(1, 2**64, 14, dtype=np.uint64)
-    log_odds, n_ratings = rng.normal(size=(9, D)), observations.by_user.counts
+    log_odds, n_ratings = rng.normal(size=(9, D)), observations.by_user.counts()
     step = DrawIndicators(tau.copy())
     machine.run(step, observations.by_item, pmf, log_odds, psi, seeds[:9])
     counts = rng.gamma(2.0, 1.0, (14, D))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 PACKAGE = __name__.partition(".")[0]
@@ -54,6 +57,17 @@ class UserTypeError(UserError, TypeError):
 
 class MissingError(UserError, ModuleNotFoundError):
     """A package of an extra that is not installed."""
+
+
+@contextmanager
+def naming(data: Any) -> Iterator[None]:
+    """Where data are read from a file, an error names it."""
+    try:
+        yield
+    except UserError as error:
+        if isinstance(data, str | os.PathLike):
+            error.where = repr(os.fspath(data))
+        raise
 
 
 Line: TypeAlias = tuple[str, int, Any]  # a file, a line, and what was warned of there

@@ -41,13 +41,17 @@ class Entries(NamedTuple):
         """Which rows say anything: those with entries, or all if what is missing speaks."""
         return np.asarray((self.sizes > 0) | (self.missing.size > 0))
 
-    @property
-    def counts(self) -> Float64Array:
-        """How many observations each row is worth: a no that is missing counts by its weight."""
-        stored = self.sizes.astype(np.float64)
+    def counts(self, fading: bool = False) -> Float64Array:
+        """How many observations each row is worth: a no that is missing counts by its weight.
+
+        So does all where weights are ``fading``: they say how much an observation still counts, and
+        not how exact it is.
+        """
+        own = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        weight = self.weight if fading else None
+        stored = np.bincount(own, weight, len(self.sizes)).astype(np.float64)
         if not self.missing.size:
             return stored
-        own = np.repeat(np.arange(len(stored)), self.sizes)
         of_stored = np.bincount(own, self.missing[self.index], len(stored))
         return np.asarray(stored + self.missing.sum() - of_stored)
 

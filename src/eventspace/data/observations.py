@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from eventspace._base.errors import UserError
+from eventspace._base.errors import UserError, naming
 from eventspace._base.html import in_html
 from eventspace.data import scale as units
 from eventspace.data.entries import Entries, transpose
@@ -131,7 +129,7 @@ class Observations:
             check_clock(data.forgetting, time, half_life)
             return data._aligned(scale, known, None if missing is None else weight)
         table = table_of(data, options=options)
-        with _said_of(data):
+        with naming(data):
             roles = None if table is None else long_roles(table, valued=not weight)
             times, clock = clock_of(None if roles is None else table, time, half_life)
             if isinstance(data, tuple):
@@ -180,7 +178,7 @@ class Observations:
                 f"A long table is a DataFrame or the path of one, not a {type(data).__name__}."
             )
         weight = weight_of_missing(missing)
-        with _said_of(data):
+        with naming(data):
             roles = assign(table, named, valued=not weight)
             raw = raw_entries.from_long(table, roles, Known.of(users, items))
             raw.times, clock = clock_of(table, time, half_life)
@@ -215,7 +213,7 @@ class Observations:
                 parameter="user",
                 value=user,
             )
-        with _said_of(data):
+        with naming(data):
             if table is None:
                 raw = raw_entries.from_grid(data, weight, known)
             else:
@@ -270,13 +268,25 @@ class Observations:
 
     @property
     def mean_weight(self) -> float:
-        """What weights are measured in, so that noise is that of a typical observation."""
-        return self._stored_weight / self.n_observed
+        """What weights are measured in, so that noise is that of a typical observation.
 
-    def with_unit_weight(self, unit: float) -> Observations:
-        """The same with weights in units of ``unit``; without weights, the same."""
+        Where they fade, it is typical of what still counts: each is weighed by itself.
+        """
+        if not self.fades:
+            return self._stored_weight / self.n_observed
+        weight = self.by_user.weight.astype(np.float64)
+        return float(weight @ weight) / self._stored_weight
+
+    @property
+    def fades(self) -> bool:
+        """Whether weights say how much an observation still counts."""
+        return self.forgetting is not None
+
+    def with_unit_weight(self, unit: float | None = None) -> Observations:
+        """The same with weights in units of ``unit``, the mean one; without weights, the same."""
         if not self.weighted:
             return self
+        unit = unit or self.mean_weight
         by_user, by_item = (
             entries._replace(
                 weight=entries.weight / np.float32(unit), missing=entries.missing / unit
@@ -364,17 +374,6 @@ class Observations:
             by_item=faded(self.by_item, factor),
             forgetting=self.forgetting._replace(now=now),
         )
-
-
-@contextmanager
-def _said_of(data: Any) -> Iterator[None]:
-    """Where the data were read from a file, an error names it."""
-    try:
-        yield
-    except UserError as error:
-        if isinstance(data, (str, os.PathLike)):
-            error.where = repr(os.fspath(data))
-        raise
 
 
 def checked_observations(

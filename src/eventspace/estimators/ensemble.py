@@ -140,7 +140,8 @@ class KolmogorovEnsemble(EnsembleSettings, AverageEstimator):
 
 def noise_of(seen: Observations, pmf: Floats, indicators: Any, noise: float) -> Floats:
     """The noise of all users, adjusted by the size of a user's own errors."""
-    errors, counts = squared_errors(seen, pmf, indicators), seen.by_user.counts
+    seen = seen.with_unit_weight()
+    errors, counts = squared_errors(seen, pmf, indicators), seen.by_user.counts(seen.fades)
     mean = errors.sum() / counts.sum()
     if np.isnan(noise):  # nothing could be held out
         noise = float(np.sqrt(mean))

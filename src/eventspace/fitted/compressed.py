@@ -56,7 +56,7 @@ def compressed(
     number of events whose expected RMSE on new ratings is hardly above the average's. If Ctrl-C
     comes once there are events, they are what the model has.
     """
-    of_user, of_item = observations.by_user.counts + 1, observations.by_item.counts + 1
+    of_user, of_item = observations.by_user.counts() + 1, observations.by_item.counts() + 1
     rated = observations.by_user.rated
     variance = float(np.mean(np.square(noise[rated])))
     unsure = float(np.mean(left_open[rated])) + _spread(parts, of_user, of_item)

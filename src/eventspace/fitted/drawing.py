@@ -200,7 +200,7 @@ def _run(
 ) -> tuple[list[Draws], Kept, bool]:
     """A chain for each generator, what is kept of them, and whether Ctrl-C ended them."""
     sampler = Sampler.of(settings, engine, of_users, of_items)
-    unit = observations.with_unit_weight(observations.mean_weight)
+    unit = observations.with_unit_weight()
     each = -(-settings.n_draws // (settings.n_samples // len(rngs)))  # one of ``each`` is kept
     sweeps = settings.n_warmup, settings.n_draws
     chains, interrupted = sampler.sample(unit, rngs, *sweeps, each, checkpoint)

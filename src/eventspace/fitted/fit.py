@@ -143,8 +143,9 @@ class DescentFit(Fit):
     @property
     def spread(self) -> Floats:
         """The root mean square of a user's errors, those of few ratings drawn to all users'."""
-        errors = squared_errors(self.observations, *self.factors, weighted=False)
-        counts = self.observations.by_user.counts
+        seen = self.observations.with_unit_weight()
+        errors = squared_errors(seen, *self.factors, weighted=seen.fades)
+        counts = seen.by_user.counts(seen.fades)
         mean = errors.sum() / counts.sum()
         return np.asarray(np.sqrt((errors + FEW * mean) / (counts + FEW)))
 

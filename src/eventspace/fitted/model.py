@@ -230,9 +230,10 @@ class FittedModel(RuleTeller):
         That of the ratings of the fit. A PMF with n masses has taken n - 1 numbers from these, and
         a set one for each event, if there are so many: new ratings have not been fitted.
         """
-        fit, seen = self.record, self.observations
+        fit, seen = self.record, self.observations.with_unit_weight()
         of_pmfs = (fit.pmf[seen.by_user.rated] > 0).sum() - seen.by_user.rated.sum()
-        n, fitted = seen.n_observed, of_pmfs + np.minimum(seen.by_item.sizes, fit.n_events).sum()
+        of_items = seen.by_item.counts(seen.fades)
+        n, fitted = of_items.sum(), of_pmfs + np.minimum(of_items, fit.n_events).sum()
         noise = np.square(fit.spread)[users] * n / max(n - fitted, 0.5 * n)
         return np.asarray(noisier * noise)
 

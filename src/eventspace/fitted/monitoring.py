@@ -21,6 +21,8 @@ SLACK = 1.05  # times the expected RMSE is still as expected: models are a littl
 NAMED = 3
 FEW = 10  # users say little of all users
 LEAST_DISPERSION = 0.1  # of squared errors that are nearly all the same
+LEAST_VARIANCE = 2.0**-48  # what float32 rounds a value by, squared: a fit may have no noise at all
+MANY_TIMES = 10  # the expected RMSE: the reader needs no percentage
 
 
 class Surprise(NamedTuple):
@@ -115,6 +117,8 @@ class Monitoring:
     @property
     def _verdict(self) -> str:
         if self.refit_due:
+            if self.rmse > MANY_TIMES * self.expected_rmse:
+                return "A refit is due: errors are far greater than expected."
             greater = self.rmse / self.expected_rmse - 1
             return f"A refit is due: errors are {greater:.0%} greater than expected."
         if self.can_tell:
@@ -145,7 +149,7 @@ def monitored(
     users, items, value = users[judged], items[judged], value[judged]
     unit = known.scale[1] - known.scale[0]
     error = np.square(value - predicted) * unit**2
-    expected = variance * unit**2
+    expected = np.maximum(variance, LEAST_VARIANCE) * unit**2
     of_users, of_items = (Surprise.of(rows, error, expected) for rows in (users, items))
     n, n_others = len(error), new.n_observed - len(error)
     mse = float(error.mean()) if n else math.nan

@@ -44,7 +44,8 @@ class FittedPosterior(FittedAverage):
         found = []
         for (pmf, chances, _), covariance in zip(fit.parts(), fit.covariance, strict=True):
             centres = np.tile(pmf[rated].mean(axis=0), (len(by_user.ptr) - 1, 1))
-            joint = Joint(by_user, chances, checked_engine(self.settings), self.settings.verbose)
+            engine = checked_engine(self.settings)
+            joint = Joint(by_user, by_user.counts(), chances, engine, self.settings.verbose)
             found.append(joint.settle(covariance, centres, law).pmf)
         return np.tile(np.hstack(found), fit.n_samples // len(found)) / fit.n_samples
 

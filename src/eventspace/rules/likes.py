@@ -212,7 +212,7 @@ def likes_of(
     users, items, _ = seen.coo()
     p = np.clip(dot_products(theta, psi, users, items), 0.0, 1.0)
     found = Likes.of(seen, like, [law(p, users), p.astype(np.float32)], factors)
-    sizes = seen.by_user.counts
+    sizes = seen.by_user.counts()
     n = min(SAMPLED, int(np.count_nonzero(sizes)))
     some = np.random.default_rng(0).choice(len(sizes), n, replace=False, p=sizes / sizes.sum())
     at_large = np.empty((len(psi), n), dtype=np.float32)

@@ -66,7 +66,7 @@ class Chain:
         typical = np.asarray(self.priors.noise.mean)[..., None]
         self.precision = hold(typical * np.ones(seen.n_users))
         self.error = hold(np.full(self.precision.shape, np.nan))
-        self.n_ratings = hold(seen.by_user.counts)
+        self.n_ratings = hold(seen.by_user.counts(seen.fades))
         self.known_users = hold(seen.by_user.rated * 1.0)
         self.known_items = hold(seen.by_item.rated * 1.0)
         self.user_seeds = hold(streams(self.rng, seen.n_users))

@@ -45,7 +45,7 @@ TITLE = "users weigh all events"  # of the progress bar
 
 def together(n_chains: int, n_events: int, by_user: Entries) -> int:
     """How many chains users weigh at a time, all in groups of this size; one: none is weighed."""
-    counts = by_user.counts
+    counts = by_user.counts()
     counts = counts[counts > 0]
     if counts.mean() < LEAST_RATINGS:
         return 1
@@ -94,6 +94,7 @@ class Joint:
     """Some users' ratings, and the events of several chains."""
 
     by_user: Entries
+    counts: Floats  # of each user: how many observations the ratings are worth
     indicators: Floats  # items x events: the chance of each bit
     engine: Engine
     show: bool | None  # a progress bar
@@ -101,11 +102,10 @@ class Joint:
 
     def __post_init__(self) -> None:
         by_user, psi = self.by_user, self.indicators
-        self._counts = by_user.counts
         self._rated = by_user.rated
         weight = by_user.weight if by_user.weight.size else np.ones(by_user.index.size, np.float32)
         self._entries = by_user._replace(weight=weight)
-        doubt, shape = psi * (1 - psi), (len(self._counts), len(psi))
+        doubt, shape = psi * (1 - psi), (len(self.counts), len(psi))
         if by_user.missing.size:
             weight = weight - by_user.missing[by_user.index].astype(np.float32)
         weights = sparse.csr_array((weight, by_user.index, by_user.ptr), shape=shape)
@@ -147,7 +147,7 @@ class Joint:
 
     def _precision(self, error: Floats, law: NoisePrior) -> Floats:
         """The mean of each user's Gamma law, given the squared error."""
-        precision = (SHAPE + self._counts / 2) / (law.rate + np.maximum(error, 0.0) / 2)
+        precision = (SHAPE + self.counts / 2) / (law.rate + np.maximum(error, 0.0) / 2)
         return np.asarray(np.minimum(precision, MOST_PRECISION))
 
     def expect(self, covariance: Floats, centres: Floats, precision: Floats) -> Expected:

@@ -160,7 +160,8 @@ class Sampler:
         def centres(now: Floats) -> Floats:
             return np.asarray(regressed_centres(Z, now, known, here))
 
-        joint = Joint(by_user, chances, self.engine, self.show)
+        counts = by_user.counts(observations.fades)
+        joint = Joint(by_user, counts, chances, self.engine, self.show)
         return (yield from joint.learn(theta, 1.0 / variance, centres))
 
     def start(self, observations: Observations, rng: Any, *, begun: bool = False) -> Chain:

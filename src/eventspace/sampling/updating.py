@@ -79,7 +79,9 @@ class Updating:
 
         def settle(users: Positions, items: Bits | None = None) -> Floats:
             centres = chain.priors.pmfs.centres(chain)[users]
-            joint = Joint(self.rated(users, items), chain.indicators, chain.engine, show=False)
+            rated = self.rated(users, items)
+            counts = rated.counts(self.change.now.fades)
+            joint = Joint(rated, counts, chain.indicators, chain.engine, show=False)
             found = joint.settle(covariance, centres, chain.priors.noise)
             chain.pmf[users], chain.precision[users] = found.pmf, found.precision
             return found.variance
@@ -138,7 +140,7 @@ class Updating:
         variance = float(np.mean(pmf * (1 - pmf))) / (prior.pmfs.concentration + 1)
         strict = 1.0 / max(variance, LEAST_VARIANCE)
         step = DrawUsers(prior, towards, strict)
-        n_ratings = by_user.counts
+        n_ratings = by_user.counts(self.change.now.fades)
         precision, seeds = chain.precision[users], chain.user_seeds[users]
         rows = (centres, pmf, n_ratings, precision, seeds)
         chain.engine.run(step, by_user, chain.indicators, *rows)
