@@ -180,6 +180,7 @@ def test_without_a_seed_the_one_of_the_first_run_is_taken(tmp_path: Path) -> Non
     assert_same(KolmogorovDescent(3).fit(table(), checkpoint=path), first)
 
 
+@pytest.mark.usefixtures("at_every_step")
 def test_settings_that_change_nothing_may_change(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
     one = KolmogorovDescent(3, random_state=0, n_jobs=1).fit(table(), checkpoint=path)

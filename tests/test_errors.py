@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 
 import eventspace
 from eventspace import KolmogorovDescent, Observations, UserError
-from eventspace._base.errors import MissingError, UserTypeError
+from eventspace._base.errors import MissingError, UserTypeError, warn
 from eventspace.data.invariants import InvariantError
 from eventspace.data.readers.roles import ColumnsError
 from eventspace.logic.expressions import ExpressionError, parse
@@ -87,3 +88,15 @@ def test_columns_that_cannot_be_told() -> None:
         Observations.of(frame)
     assert caught.value.what.endswith(":")
     assert "--user NAME" in str(caught.value.shell)
+
+
+@pytest.mark.parametrize("between", ["eventspace.data", "contextlib", "importlib._bootstrap"])
+def test_a_warning_stands_at_the_line_that_called_the_package(between: str) -> None:
+    """Frames of ours, and those that stand between them, as of an import, are passed over."""
+    inner: dict[str, Any] = {"__name__": "eventspace.deep", "warn": warn}
+    outer: dict[str, Any] = {"__name__": between, "inner": inner}
+    exec("def told(): warn('something')", inner)
+    exec("def called(): inner['told']()", outer)
+    with pytest.warns(UserWarning, match="something") as caught:
+        outer["called"]()
+    assert caught[0].filename == __file__

@@ -227,10 +227,11 @@ def test_a_model_without_any_noise_is_judged_too() -> None:
     pmf, bits = np.eye(2)[rng.integers(0, 2, 30)], rng.random((12, 2)) < 0.5
     table = pd.DataFrame(pmf @ bits.T)
     model = KolmogorovDescent.from_parts(pmf, bits, table)
-    late = table.stack().rename_axis(["user", "item"]).rename("value").reset_index()
+    late = table.reset_index(names="user").melt("user", var_name="item")
     same, contrary = model.monitor(late), model.monitor(late.assign(value=1 - late["value"]))
     assert same.rmse == pytest.approx(0.0, abs=1e-6)
-    assert (same.refit_due, same.n_moved) == (False, (0, 0))
+    assert not same.refit_due
+    assert same.n_moved == (0, 0)
     assert np.isfinite(same.moved["surprise"]).all()
     assert contrary.refit_due
     assert str(contrary).endswith("A refit is due: errors are far greater than expected.")

@@ -97,7 +97,7 @@ class CheckpointFile(Checkpoint):
     """A checkpoint in a database."""
 
     def __init__(self, connection: Any, path: str) -> None:
-        self._connection, self.path = connection, path
+        self._connection, self.path, self._file = connection, path, os.path.abspath(path)
         self._next: dict[str, float] = {}  # when a record may be written again
         self._first: dict[str, Record] = {}  # to be written with the first record
         self._waiting: dict[str, Record] = {}  # to be written when it is time
@@ -169,13 +169,11 @@ class CheckpointFile(Checkpoint):
 
     def tell(self) -> None:
         """Warn, once, if it cannot be written; the thread that writes in due time tells nobody."""
-        if self._trouble and not self._told:
-            self._told = True
-            warn(
-                f"{self.path!r} cannot be written ({self._trouble}): the fit goes on, and the "
-                "checkpoint stays as it was",
-                self._line,
-            )
+        with self._alone():
+            new = "" if self._told else self._trouble
+            self._told |= new != ""
+        if new:
+            warn(f"{self.path!r} {new}", self._line)
 
     def _write_waiting(self) -> None:
         """Write it if it is time; what is left is for a thread of its own, in due time."""
@@ -225,6 +223,9 @@ class CheckpointFile(Checkpoint):
 
         if self._closed:
             return False
+        if not os.path.exists(self._file):
+            self._trouble = "was moved or deleted: the fit goes on without a checkpoint"
+            return False
         first = dict(self._first)
         together = {**first, **records}
         rows = (
@@ -241,7 +242,10 @@ class CheckpointFile(Checkpoint):
                 (n_rows,) = self._connection.execute("SELECT count(*) FROM parts").fetchone()
                 self._connection.execute(f"PRAGMA user_version = {n_rows}")
         except (sqlite3.Error, MemoryError) as error:
-            self._trouble = str(error) or "out of memory"
+            why = str(error) or "out of memory"
+            self._trouble = (
+                f"cannot be written ({why}): the fit goes on, and the checkpoint stays as it was"
+            )
             return False
         for name in first:
             del self._first[name]
@@ -269,7 +273,7 @@ def checkpoint_at(
     import sqlite3
 
     where = os.fspath(path) if isinstance(path, str | os.PathLike) else ""
-    if not isinstance(where, str) or not where:
+    if not isinstance(where, str) or not where or "\0" in where:
         raise UserTypeError("is no path: name a file.", parameter="checkpoint", value=path)
     try:
         with _lock:

@@ -164,7 +164,8 @@ def fit(
             say("the same command goes on from here")
         raise typer.Exit(interrupts.exit_code())
     if checkpoint is not None:
-        checkpoint.unlink(missing_ok=True)  # the model is safe
+        for path in (checkpoint, Path(f"{checkpoint}-journal")):  # that one of a killed fit
+            path.unlink(missing_ok=True)  # the model is safe
 
 
 def made(kind: Kind, parameters: dict[str, Any], **others: Any) -> Any:
