@@ -104,6 +104,7 @@ def test_public_names_of_the_classes() -> None:
     assert public(Observations) == [
         "at",
         "coo",
+        "fades",
         "fading",
         "forgetting",
         "from_long",
