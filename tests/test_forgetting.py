@@ -51,19 +51,20 @@ def cells(seen: Observations) -> dict[tuple[int, int], tuple[float, float]]:
     )
 
 
-def test_weights_that_fade_are_measured_in_those_that_still_count() -> None:
-    """In these units nothing changes when time goes by, and nothing is worth next to nothing."""
-    table = frame([(0, 0, 0), (0, 1, 10), (1, 0, 15), (1, 1, 20)])
+@pytest.mark.parametrize("weight", [False, True])
+def test_a_rating_made_now_counts_as_one_and_old_ones_as_less(weight: bool, tmp_path) -> None:
+    table = frame([(0, 0, 0), (0, 1, 10), (1, 0, 15), (1, 1, 20)], weight)
     seen = Observations.of(table, scale=(0, 1), half_life=5)
-    weight = np.array([1 / 16, 1 / 4, 1 / 2, 1])
-    mean = (weight**2).sum() / weight.sum()
-    assert seen.mean_weight == pytest.approx(mean)
-    now, later = seen.with_unit_weight(), seen.at(40.0).with_unit_weight()
-    assert_allclose(now.by_user.weight, weight / mean, rtol=1e-6)
-    assert_allclose(later.by_user.weight, now.by_user.weight, rtol=1e-6)
-    assert_allclose(now.by_user.counts(now.fades), [(1 / 16 + 1 / 4) / mean, 1.5 / mean], rtol=1e-6)
-    worth = weight.sum() ** 2 / (weight**2).sum()  # Kish's number of observations
-    assert now.by_item.counts(now.fades).sum() == pytest.approx(worth)
+    base = 1.0 + table["item"].to_numpy() if weight else np.ones(4)
+    worth = base / base.mean() * [1 / 16, 1 / 4, 1 / 2, 1]
+    assert seen.mean_weight == pytest.approx(base.mean())
+    now = seen.with_unit_weight()
+    assert_allclose(now.by_user.weight, worth, rtol=1e-6)
+    assert_allclose(now.by_user.counts(now.fades), [worth[:2].sum(), worth[2:].sum()], rtol=1e-6)
+    later = seen.at(25.0).with_unit_weight()
+    assert_allclose(later.by_user.weight, worth / 2, rtol=1e-6)
+    KolmogorovDescent(2, random_state=0).fit(seen).save(tmp_path / "x.eventspace")
+    assert load(tmp_path / "x.eventspace").observations.mean_weight == seen.mean_weight
 
 
 @pytest.mark.parametrize("weight", [False, True])
@@ -72,7 +73,7 @@ def test_a_weight_halves_with_every_half_life(weight) -> None:
     seen = Observations.of(table, scale=(0, 1), half_life=5)
     base = 1.0 + table["item"].to_numpy() if weight else np.ones(4)
     assert_allclose(seen.by_user.weight, base * [1 / 16, 1 / 4, 1 / 2, 1], rtol=1e-6)
-    assert seen.forgetting == Forgetting(5.0, 20.0)
+    assert seen.forgetting == Forgetting(5.0, 20.0, base.mean())
     assert "half-life 5" in repr(seen)
 
 
@@ -230,7 +231,7 @@ def test_a_file_with_another_clock_is_refused(header, tmp_path) -> None:
 def test_ratings_without_weights_do_not_fade(tmp_path) -> None:
     path = tmp_path / "m.eventspace"
     KolmogorovDescent(2, random_state=0).fit(drawn(8, 6, 0.9)).save(path)
-    with_header(path, half_life=1.0, now=2.0)
+    with_header(path, half_life=1.0, now=2.0, unit_weight=1.0)
     with pytest.raises(ValueError, match="fade, but have no weights"):
         load(path)
 

@@ -34,6 +34,9 @@ class Forgetting(NamedTuple):
 
     half_life: float  # in the unit of the times
     now: float  # the latest of them
+    unit_weight: float = (
+        1.0  # the mean weight of ratings before they fade: one made now counts fully
+    )
 
     def weights(self, times: Floats, base: Float32Array | None) -> Float32Array:
         """The weights of ratings that were made at these times."""

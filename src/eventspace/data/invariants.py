@@ -182,9 +182,11 @@ def check_forgetting(forgetting: Any, entries: Entries) -> None:
         return
     kinds = isinstance(forgetting, Forgetting) and all(type(x) is float for x in forgetting)
     if not kinds or not (
-        0 < forgetting.half_life <= MOST_TIME and abs(forgetting.now) <= MOST_TIME
+        0 < forgetting.half_life <= MOST_TIME
+        and abs(forgetting.now) <= MOST_TIME
+        and 0 < forgetting.unit_weight <= MOST
     ):
-        raise InvariantError(f"half-life and time are {forgetting!r:.60}")
+        raise InvariantError(f"half-life, time and weight are {forgetting!r:.60}")
     if len(entries.weight) != len(entries.index):
         raise InvariantError("entries fade, but have no weights")
 

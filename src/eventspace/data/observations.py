@@ -270,12 +270,11 @@ class Observations:
     def mean_weight(self) -> float:
         """What weights are measured in, so that noise is that of a typical observation.
 
-        Where they fade, it is typical of what still counts: each is weighed by itself.
+        Where they fade it is that of one that is made now: what has faded counts less than one.
         """
-        if not self.fades:
-            return self._stored_weight / self.n_observed
-        weight = self.by_user.weight.astype(np.float64)
-        return float(weight @ weight) / self._stored_weight
+        if self.forgetting is not None:
+            return self.forgetting.unit_weight
+        return self._stored_weight / self.n_observed
 
     @property
     def fades(self) -> bool:

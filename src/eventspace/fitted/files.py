@@ -60,6 +60,7 @@ HEADER_KEYS = (
     "missing",
     "half_life",
     "now",
+    "unit_weight",
 )
 ENTRIES = ("ptr", "index", "value", "weight")
 SWITCHES = ("verbose", "warm_start")
@@ -99,7 +100,7 @@ def save_fit(fit: Fit, settings: Any, path: str | os.PathLike[str]) -> None:
         "scale": list(seen.scale),
         "library": seen.library,
         "missing": seen.missing,
-        **dict(zip(("half_life", "now"), seen.forgetting or (None, None), strict=True)),
+        **dict(zip(Forgetting._fields, seen.forgetting or (None, None, None), strict=True)),
         **_numbers(fit),
     }
     arrays = _arrays(fit)
@@ -161,6 +162,8 @@ def load_fit(path: str | os.PathLike[str], wanted: str | None = None) -> tuple[F
             stored.header["missing"] = 0.0
         if stored.header["version"] < 5:
             stored.header |= {"half_life": None, "now": None}
+        fades = stored.header.get("half_life") is not None
+        stored.header.setdefault("unit_weight", 1.0 if fades else None)  # new in version 5, too
         if name not in list(KINDS) or wanted not in (None, name):
             held = (
                 name
@@ -232,7 +235,7 @@ def _revived(kind: type[Fit], header: dict[str, Any], arrays: Mapping[str, NDArr
         _scale(header["scale"]),
         _library(header["library"]),
         float(header["missing"]),
-        _forgetting(header["half_life"], header["now"]),
+        _forgetting([header[name] for name in Forgetting._fields]),
     )
     parts: dict[str, Any] = {name: arrays[name] for name in _names(kind, ARRAYS)}
     parts |= {name: header[name] for name in _names(kind, NUMBERS)}
@@ -253,14 +256,15 @@ def _scale(written: list[float]) -> Scale:
     return float(lo), float(hi)
 
 
-def _forgetting(half_life: Any, now: Any) -> Forgetting | None:
+def _forgetting(written: list[Any]) -> Forgetting | None:
     """How the ratings fade, if they do."""
-    if half_life is None and now is None:
+    if all(number is None for number in written):
         return None
-    if not all(type(written) in (int, float) for written in (half_life, now)):
-        raise InvariantError(f"its half-life is {half_life!r:.60} at the time {now!r:.60}")
+    if not all(type(number) in (int, float) for number in written):
+        told = ", ".join(f"{number!r:.60}" for number in written)
+        raise InvariantError(f"its half-life, time and unit weight are {told}")
     try:
-        return Forgetting(float(half_life), float(now))
+        return Forgetting(*map(float, written))
     except OverflowError:
         raise InvariantError("its half-life, or its time, is beyond all numbers") from None
 

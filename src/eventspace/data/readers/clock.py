@@ -61,7 +61,8 @@ class Clock(NamedTuple):
             check_jump(self.known, newest, place)
         else:
             self._check_fading(times, place)
-        return Forgetting(self.half_life, newest)
+        unit = 1.0 if raw.weights is None else float(raw.weights.mean(dtype=np.float64))
+        return Forgetting(self.half_life, newest, unit)
 
     def _check_fading(self, times: Floats, place: str) -> None:
         """Refuse a few times so late that all other ratings would count for nothing beside them.
