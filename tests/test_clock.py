@@ -14,6 +14,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from eventspace import KolmogorovDescent, Observations
+from eventspace.data.forgetting import _respelt
 from eventspace.data.readers.tables import table_of
 from eventspace.data.times import ranked_times
 from tests.command import in_process
@@ -162,6 +163,7 @@ def test_an_update_says_what_to_do_about_its_times(model, tmp_path, capsys) -> N
         ("P1DT12H", "1.5 days"),
         ("1 days 12:00:00", "1.5 days"),
         ("90T", "1.5 hours"),
+        ("90MIN", "1.5 hours"),
         ("90s", "1.5 minutes"),
         (0.5, "0.5"),
     ],
@@ -177,6 +179,12 @@ def test_the_clock_is_told_in_words(life, words) -> None:
     assert f"half-life {words}, now {now}" in summary
     with pytest.raises(ValueError, match=f"is {words}, not '3D': leave half_life out"):
         Observations.of(seen, half_life="3D")
+
+
+def test_units_are_spelt_so_that_no_version_of_pandas_warns_of_them() -> None:
+    spelt = {"90MIN": "90min", "1 H 5 MS": "1 h 5 ms", "2US": "2us", "2NS": "2ns", "2d": "2D"}
+    assert {life: _respelt(life) for life in spelt} == spelt
+    assert _respelt("3 Minutes") == "3 Minutes"
 
 
 def test_the_times_of_rows_that_are_dropped_do_not_matter(model) -> None:

@@ -21,7 +21,7 @@ GONE = 20.0  # half-lives, after which a rating counts less than a millionth
 FIRST_DATE, LAST_DATE = 1e8, 4_102_444_800.0  # of seconds since 1970: in 1973, and in 2100
 UNITS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 SPELT = {"t": "min", "l": "ms", "u": "us", "n": "ns", "d": "D", "w": "W"}  # as pandas asks for them
-LONE_UNIT = re.compile(r"(?<=[\d\s.])[HTSLUNtlundw](?![A-Za-z])")
+LONE_UNIT = re.compile(r"(?<=[\d\s.])(?:[HTSLUNtlundw]|MIN|[MUN]S)(?![A-Za-z])")
 PARTS = {"milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}  # of a second
 
 
