@@ -91,6 +91,26 @@ def test_a_half_life_beside_dates_needs_a_unit() -> None:
             Observations.of(table(DAYS), half_life=life)
 
 
+def test_what_is_no_half_life_is_refused_as_such_beside_dates_too() -> None:
+    for life in (0, float("nan"), "-1", 10**400):
+        with pytest.raises(ValueError, match="is no time after which a rating counts half"):
+            Observations.of(table(DAYS), half_life=life)
+
+
+def test_an_update_in_another_unit_says_what_its_times_would_be() -> None:
+    """Also with a half-life so long that they do not count for nothing."""
+    seen = Observations.of(table(DAYS), half_life="3652D")
+    model = KolmogorovDescent(2, random_state=0).fit(seen)
+    for time, told, count in (
+        (20211231, "1970-08-22", "0.028 at most"),
+        (-61680341885, "0015-06-06", "less than a millionth"),
+        (-1e14, "before year 1", "less than a millionth"),
+    ):
+        said = rf"\({told} as seconds since 1970\): these ratings count {count}"
+        with pytest.warns(UserWarning, match=f"is {time:.15g} {said}"):
+            model.update(one(time))
+
+
 def test_one_late_date_does_not_make_the_others_count_for_nothing() -> None:
     typo = table([*DAYS[:3], "2071-12-31"])
     with pytest.raises(
@@ -119,7 +139,8 @@ def test_an_update_does_not_make_all_that_is_known_count_for_nothing(model) -> N
     with pytest.raises(ValueError, match="is 2199-01-01, after the year 2100"):
         model.update(one("2199-01-01"))
     days = one(SECONDS[-1] / 86400)
-    with pytest.warns(UserWarning, match=r"is 18992: these ratings .* in one unit\?") as caught:
+    said = r"is 18992 \(1970-01-01 as seconds .*: these ratings .* in one unit\?"
+    with pytest.warns(UserWarning, match=said) as caught:
         model.update(days)
     assert len(caught) == 1
     with pytest.raises(

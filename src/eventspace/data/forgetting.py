@@ -19,6 +19,7 @@ LEAST = float(np.finfo(np.float32).tiny)  # a weight: what is known of a pair is
 MOST_TIME = 1e18  # that a file may name: beyond it a second is lost to rounding
 GONE = 20.0  # half-lives, after which a rating counts less than a millionth
 FIRST_DATE, LAST_DATE = 1e8, 4_102_444_800.0  # of seconds since 1970: in 1973, and in 2100
+YEAR_ONE = -62_135_596_800.0  # begins then
 UNITS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 SPELT = {"t": "min", "l": "ms", "u": "us", "n": "ns", "d": "D", "w": "W"}  # as pandas asks for them
 LONE_UNIT = re.compile(r"(?<=[\d\s.])(?:[HTSLUNtlundw]|MIN|[MUN]S)(?![A-Za-z])")
@@ -73,7 +74,9 @@ def time_in_words(time: float, dates: bool = False) -> str:
     """A time as a date: if it is one, or else if it is likely to be seconds since 1970."""
     if not (dates or _is_date(time)):
         return f"{time:.15g}"
-    return str(np.datetime64(int(time), "s"))[:10]
+    if time < YEAR_ONE:
+        return "before year 1"
+    return str(np.datetime64(int(time), "s").astype("datetime64[D]"))
 
 
 def unit_hint(time: float) -> str:
@@ -158,11 +161,16 @@ def check_jump(known: Forgetting, newest: float, place: str) -> None:
 
 
 def warn_of_old(known: Forgetting, newest: float) -> None:
-    """Warn of ratings that count for nothing beside what is known."""
-    if known.now - newest > GONE * known.half_life:
+    """Warn of ratings that count for nothing beside what is known, or are in another unit."""
+    foreign = _is_date(known.now) and newest < FIRST_DATE
+    told, age = time_in_words(newest), (known.now - newest) / known.half_life
+    if foreign:
+        told += f" ({time_in_words(newest, dates=True)} as seconds since 1970)"
+    if foreign or age > GONE:
+        count = "less than a millionth" if age > GONE else f"{np.exp2(-age):.2g} at most"
         warn(
-            f"The newest time is {time_in_words(newest)}: these ratings count less than a "
-            f"millionth ({known.words}). Are times in one unit?",
+            f"The newest time is {told}: these ratings count {count} ({known.words}). Are times in "
+            "one unit?"
         )
 
 

@@ -106,12 +106,13 @@ def clock_of(
         return None, None
     if table is None:
         raise UserError(NO_TIMES)
+    life = half_life_of(half_life)
     known = half_life if isinstance(half_life, Forgetting) else None
     values, name = time_column(table, time, rename=known is not None)
     dates = column_kind(as_column(values)) != "number"
     times = _seconds(values, half_life, name) if dates else np.asarray(values, dtype=np.float64)
     seconds = dates or (known is None and bare_number(half_life) is None)
-    return times, Clock(half_life_of(half_life), known, name, dates, seconds)
+    return times, Clock(life, known, name, dates, seconds)
 
 
 def time_column(table: Table, time: Hashable | None, *, rename: bool = False) -> tuple[Any, str]:
