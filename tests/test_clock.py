@@ -97,6 +97,33 @@ def test_what_is_no_half_life_is_refused_as_such_beside_dates_too() -> None:
             Observations.of(table(DAYS), half_life=life)
 
 
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [
+        ([20190501, 20200101, 20201231, 20211231], "20211231. .* it is 1970-08-22"),
+        (np.array(SECONDS) // 86400, "18992. .* it is 1970-01-01"),
+        (np.array(SECONDS) // 60, "27348480. .* it is 1970-11-13"),
+        ([2018, 2019, 2020, 2021], "2021. .* it is 1970-01-01"),
+        ([3.5, 4, 4.5, 5], "5. .* it is 1970-01-01"),
+        (np.array(SECONDS) - 1e12, "-998359091200. .* it is before year 1"),
+    ],
+    ids=["yyyymmdd", "days", "minutes", "years", "stars", "ancient"],
+)
+def test_numbers_beside_a_duration_are_seconds_since_1970(times, told, tmp_path, capsys) -> None:
+    """In another unit hardly any rating would fade. A half-life without a unit is the way out."""
+    rows = table(times)
+    said = rf"row [23] in column 'timestamp', the newest, is {told}: make .*dates, or multiply"
+    for life, seconds in (("365D", 365 * 86400), (dt.timedelta(1), 86400)):
+        with pytest.raises(ValueError, match=rf"{said}.*unit: half_life={seconds} if"):
+            Observations.of(rows, half_life=life)
+    assert Observations.of(rows, half_life=365 * 86400).n_observed == 4
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    fit = ["fit", tmp_path / "t.csv", "-o", tmp_path / "m", "--half-life", "365D"]
+    done = in_process([*fit, "--time", "timestamp"], capsys, code=2)
+    assert "state a half-life without a unit: --half-life 31536000 if" in done.err
+    assert not (tmp_path / "m").exists()
+
+
 def test_an_update_in_another_unit_says_what_its_times_would_be() -> None:
     """Also with a half-life so long that they do not count for nothing."""
     seen = Observations.of(table(DAYS), half_life="3652D")

@@ -12,6 +12,7 @@ from eventspace._base.printable import shown
 from eventspace._base.types import Floats
 from eventspace.data.column import as_column, column_kind, first_missing, is_arrow
 from eventspace.data.forgetting import (
+    FIRST_DATE,
     GONE,
     LAST_DATE,
     MOST_TIME,
@@ -57,11 +58,25 @@ class Clock(NamedTuple):
             beyond = "after the year 2100, as seconds since 1970"
         if beyond:
             raise UserError(f"{place} is {newest:.15g}, {beyond}.{unit_hint(newest)}")
+        if self.seconds and not self.dates and newest < FIRST_DATE:
+            raise self._in_another_unit(newest, place)
         if self.known is not None:
             check_jump(self.known, newest, place)
         else:
             self._check_fading(times, place)
         return Forgetting(self.half_life, newest)
+
+    def _in_another_unit(self, newest: float, place: str) -> UserError:
+        """The error for numbers that are no likely seconds since 1970."""
+        life = f"{self.half_life:.15g} if they are in seconds."
+        return UserError(
+            f"{place}, the newest, is {newest:.15g}. Beside a duration, numbers are seconds since "
+            f"1970, and as such it is {time_in_words(newest, dates=True)}: make the column dates, "
+            "or multiply it so that it holds such seconds. If times count from another start, "
+            "state a half-life without a unit:",
+            remedy=f"half_life={life}",
+            shell=f"--half-life {life}",
+        )
 
     def _check_fading(self, times: Floats, place: str) -> None:
         """Refuse a few times so late that all other ratings would count for nothing beside them.
