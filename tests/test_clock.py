@@ -138,6 +138,24 @@ def test_an_update_in_another_unit_says_what_its_times_would_be() -> None:
             model.update(one(time))
 
 
+def test_a_half_life_without_a_unit_is_told_to_be_seconds_where_the_times_are() -> None:
+    """Whether few ratings still count, or all others would be refused."""
+    hint = r"look like seconds since 1970, so the half-life of 365 is in .* write '365D' if it is"
+    rows = pd.DataFrame({"user": range(1000), "item": 0, "value": 0.5})
+    steady = rows.assign(time=1.2e9 + 1000.0 * np.arange(1000))
+    for life in (365, "365"):
+        with pytest.warns(UserWarning, match=rf"is 2008-01-22\. .* like 1\.2 new ones\. .*{hint}"):
+            Observations.of(steady, half_life=life)
+    evenings = rows.assign(time=np.where(np.arange(1000) < 995, 1.2e9, 1.3e9))
+    with pytest.raises(ValueError, match=rf"millionth\. .*{hint}.* than 6\.08333 minutes"):
+        Observations.of(evenings, half_life=365)
+    own = evenings.assign(time=evenings["time"] / 1e3)
+    with pytest.raises(ValueError, match=r"millionth\. Correct it, .* longer half-life than 365\."):
+        Observations.of(own, half_life=365)
+    with pytest.raises(ValueError, match=r"millionth\. Correct it, .* half-life than 2 days\."):
+        Observations.of(evenings, half_life=172800)
+
+
 def test_one_late_date_does_not_make_the_others_count_for_nothing() -> None:
     typo = table([*DAYS[:3], "2071-12-31"])
     with pytest.raises(

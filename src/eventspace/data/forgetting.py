@@ -18,6 +18,7 @@ from eventspace.data.entries import Entries, Float32Array
 LEAST = float(np.finfo(np.float32).tiny)  # a weight: what is known of a pair is never nothing
 MOST_TIME = 1e18  # that a file may name: beyond it a second is lost to rounding
 GONE = 20.0  # half-lives, after which a rating counts less than a millionth
+LITTLE = 0.01  # of what ratings counted: if no more is left, they have all but faded
 FIRST_DATE, LAST_DATE = 1e8, 4_102_444_800.0  # of seconds since 1970: in 1973, and in 2100
 YEAR_ONE = -62_135_596_800.0  # begins then
 UNITS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
@@ -85,6 +86,16 @@ def unit_hint(time: float) -> str:
     if not units:
         return " Correct it, or leave it out."
     return f" If it is in {units[0]}, divide by {PARTS[units[0]]:.0f}, or make the column dates."
+
+
+def day_hint(fading: Forgetting) -> str:
+    """What to do about a half-life without a unit, if that is seconds but is likely to be days."""
+    if not _is_date(fading.now) or fading.half_life >= UNITS["day"]:
+        return ""
+    return (
+        f" The times look like seconds since 1970, so the half-life of {fading.half_life:.15g} is "
+        f"in seconds, too: write '{fading.half_life:.15g}D' if it is in days."
+    )
 
 
 def _is_date(time: float) -> bool:
@@ -158,6 +169,13 @@ def check_jump(known: Forgetting, newest: float, place: str) -> None:
             f"than a millionth ({known.words}). Are times in one unit?{hint} If it is right, fit "
             "again."
         )
+
+
+def warn_if_faded(beside: str, before: float, after: float, advice: str) -> None:
+    """Warn if hardly anything is left of what ratings counted."""
+    if after < LITTLE * before:
+        count = f"{after:,.0f}" if after >= 10 else f"{after:.2g}"
+        warn(f"{beside} count like {count} new ones.{advice}")
 
 
 def warn_of_old(known: Forgetting, newest: float) -> None:
