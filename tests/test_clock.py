@@ -192,10 +192,55 @@ def test_an_update_does_not_make_all_that_is_known_count_for_nothing(model) -> N
         ValueError, match=r"Beside it all.*If it is in milliseconds, divide by 1000"
     ):
         model.update(one(4.2e12))
-    model.update(one("2040-12-31"))  # 19 half-lives, and one more
-    mixed = pd.concat([one("2001-01-01"), one("2001-01-02"), one("2041-12-31")])
+    mixed = pd.concat([one("2001-01-01"), one("2001-01-02"), one("2022-12-31")])
     model.update(mixed.assign(user=[7, 8, 9]))  # ratings may come late
-    assert model.observations_.forgetting.words == "half-life 365 days, now 2041-12-31"
+    assert model.observations_.forgetting.words == "half-life 365 days, now 2022-12-31"
+
+
+def test_an_update_beside_which_all_that_is_known_hardly_counts_is_warned_of(
+    tmp_path, capsys
+) -> None:
+    """As after a long silence. A seventh half-life leaves less than a hundredth."""
+    model = KolmogorovDescent(2, random_state=0).fit(Observations.of(table(DAYS), half_life="30D"))
+    model.save(tmp_path / "m")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.update(one("2022-06-29"))  # six half-lives
+    said = (
+        r"The newest time is 2023-01-25\. Beside it the ratings of the model count like 0\.0081 "
+        r"new ones\. Before, it had half-life 30 days, now 2022-06-29\. If .* is wrong, go back"
+    )
+    with pytest.warns(UserWarning, match=said) as caught:
+        model.update(one("2023-01-25"))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    one("2022-09-01").to_csv(tmp_path / "t.csv", index=False)
+    done = in_process(["update", tmp_path / "m", tmp_path / "t.csv"], capsys)
+    assert "Beside it the ratings of the model count like 0.0071 new ones." in done.err
+
+
+def test_the_future_is_refused_where_all_that_is_known_would_hardly_count(
+    model, tmp_path, capsys
+) -> None:
+    """A rating of next year is a mistake, or generated: then the model is of the future, too."""
+    model.save(tmp_path / "m")
+    before = (tmp_path / "m").read_bytes()
+    said = "2035-12-31. Beside it all that is known would count less than a hundredth"
+    with pytest.raises(ValueError, match=rf"row 0 .* is {said} .* in the future\. Correct it, or"):
+        model.update(one("2035-12-31"))
+    one("2035-12-31").to_csv(tmp_path / "t.csv", index=False)
+    done = in_process(["update", tmp_path / "m", tmp_path / "t.csv"], capsys, code=2)
+    assert f"is {said}" in done.err
+    assert (tmp_path / "m").read_bytes() == before
+    days = ["2080-01-01", "2081-01-01", "2082-01-01", "2083-01-01"]
+    generated = Observations.of(table(days), half_life="365D")
+    model = KolmogorovDescent(2, random_state=0).fit(generated)
+    with pytest.warns(UserWarning, match=r"is 2093-01-01\. Beside it the ratings of the model"):
+        model.update(one("2093-01-01"))
+    own = Observations.of(table([0.0, 1, 2, 3]), half_life=0.1e9)  # of a start of its own
+    model = KolmogorovDescent(2, random_state=0).fit(own)
+    with pytest.warns(UserWarning, match=r"Beside it the ratings of the model"):
+        model.update(one(1.9e9))
 
 
 def test_an_update_says_what_to_do_about_its_times(model, tmp_path, capsys) -> None:

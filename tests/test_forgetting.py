@@ -139,6 +139,7 @@ def test_the_last_of_a_pair_is_the_latest() -> None:
     assert weight == 1.0
 
 
+@pytest.mark.filterwarnings("ignore:The newest time is .* Beside it the ratings of the model")
 @QUICK
 @given(ROWS, st.lists(ROWS, max_size=3), st.sampled_from([1.0, 3.0, 40.0]))
 def test_updates_in_any_order_of_times_weigh_each_rating_by_its_age(first, others, life) -> None:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Hashable
 from datetime import timedelta
+from time import time as real_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -160,14 +161,17 @@ def check_clock(known: Forgetting | None, time: Hashable | None, option: HalfLif
 def check_jump(known: Forgetting, newest: float, place: str) -> None:
     """Refuse a newest time beside which all that is known would count for nothing.
 
-    No way leads back from there.
+    No way leads back from there. Of a time in the future, which a rating can hardly have, next to
+    nothing is refused; but not where the time of the model lies there, too, as generated ones may.
     """
-    if newest - known.now > GONE * known.half_life:
+    future = FIRST_DATE <= known.now < real_time() + UNITS["day"] < newest
+    most, share = (-math.log2(LITTLE), "hundredth") if future else (GONE, "millionth")
+    if newest - known.now > most * known.half_life:
         hint = unit_hint(newest) if _is_date(known.now) else ""
+        doubt = "It lies in the future." if future else "Are times in one unit?"
         raise UserError(
             f"{place} is {time_in_words(newest)}. Beside it all that is known would count less "
-            f"than a millionth ({known.words}). Are times in one unit?{hint} If it is right, fit "
-            "again."
+            f"than a {share} ({known.words}). {doubt}{hint} If it is right, fit again."
         )
 
 
