@@ -97,8 +97,8 @@ class Clock(NamedTuple):
             few = "it" if n - before == 1 else f"it and {n - before - 1:,} more"
             raise UserError(
                 f"{newest}. Beside {few} the other {before:,} ratings, until {last}, would count "
-                f"less than a millionth.{hint} Correct it, leave it out, or state a longer "
-                f"half-life than {life}."
+                f"less than a millionth.{hint} {'Else correct' if hint else 'Correct'} the time, "
+                f"leave it out, or state a longer half-life than {life}."
             )
         left = float(fading.weights(times, None).sum(dtype=np.float64))
         doubt = f" Is it right, and the half-life, {life}, long enough, and in the times' unit?"
