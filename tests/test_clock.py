@@ -14,6 +14,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from eventspace import KolmogorovDescent, Observations
+from eventspace.data.forgetting import _respelt
 from eventspace.data.readers.tables import table_of
 from eventspace.data.times import ranked_times
 from tests.command import in_process
@@ -90,6 +91,71 @@ def test_a_half_life_beside_dates_needs_a_unit() -> None:
             Observations.of(table(DAYS), half_life=life)
 
 
+def test_what_is_no_half_life_is_refused_as_such_beside_dates_too() -> None:
+    for life in (0, float("nan"), "-1", 10**400):
+        with pytest.raises(ValueError, match="is no time after which a rating counts half"):
+            Observations.of(table(DAYS), half_life=life)
+
+
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [
+        ([20190501, 20200101, 20201231, 20211231], "20211231. .* it is 1970-08-22"),
+        (np.array(SECONDS) // 86400, "18992. .* it is 1970-01-01"),
+        (np.array(SECONDS) // 60, "27348480. .* it is 1970-11-13"),
+        ([2018, 2019, 2020, 2021], "2021. .* it is 1970-01-01"),
+        ([3.5, 4, 4.5, 5], "5. .* it is 1970-01-01"),
+        (np.array(SECONDS) - 1e12, "-998359091200. .* it is before year 1"),
+    ],
+    ids=["yyyymmdd", "days", "minutes", "years", "stars", "ancient"],
+)
+def test_numbers_beside_a_duration_are_seconds_since_1970(times, told, tmp_path, capsys) -> None:
+    """In another unit hardly any rating would fade. A half-life without a unit is the way out."""
+    rows = table(times)
+    said = rf"row [23] in column 'timestamp', the newest, is {told}: make .*dates, or multiply"
+    for life, seconds in (("365D", 365 * 86400), (dt.timedelta(1), 86400)):
+        with pytest.raises(ValueError, match=rf"{said}.*unit: half_life={seconds} if"):
+            Observations.of(rows, half_life=life)
+    assert Observations.of(rows, half_life=365 * 86400).n_observed == 4
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    fit = ["fit", tmp_path / "t.csv", "-o", tmp_path / "m", "--half-life", "365D"]
+    done = in_process([*fit, "--time", "timestamp"], capsys, code=2)
+    assert "state a half-life without a unit: --half-life 31536000 if" in done.err
+    assert not (tmp_path / "m").exists()
+
+
+def test_an_update_in_another_unit_says_what_its_times_would_be() -> None:
+    """Also with a half-life so long that they do not count for nothing."""
+    seen = Observations.of(table(DAYS), half_life="3652D")
+    model = KolmogorovDescent(2, random_state=0).fit(seen)
+    for time, told, count in (
+        (20211231, "1970-08-22", "0.028 at most"),
+        (-61680341885, "0015-06-06", "less than a millionth"),
+        (-1e14, "before year 1", "less than a millionth"),
+    ):
+        said = rf"\({told} as seconds since 1970\): these ratings count {count}"
+        with pytest.warns(UserWarning, match=f"is {time:.15g} {said}"):
+            model.update(one(time))
+
+
+def test_a_half_life_without_a_unit_is_told_to_be_seconds_where_the_times_are() -> None:
+    """Whether few ratings still count, or all others would be refused."""
+    hint = r"look like seconds since 1970, so the half-life of 365 is in .* write '365D' if it is"
+    rows = pd.DataFrame({"user": range(1000), "item": 0, "value": 0.5})
+    steady = rows.assign(time=1.2e9 + 1000.0 * np.arange(1000))
+    for life in (365, "365"):
+        with pytest.warns(UserWarning, match=rf"is 2008-01-22\. .* like 1\.2 new ones\. .*{hint}"):
+            Observations.of(steady, half_life=life)
+    evenings = rows.assign(time=np.where(np.arange(1000) < 995, 1.2e9, 1.3e9))
+    with pytest.raises(ValueError, match=rf"millionth\..*{hint}.*Else correct .*than 6\.08333 min"):
+        Observations.of(evenings, half_life=365)
+    own = evenings.assign(time=evenings["time"] / 1e3)
+    with pytest.raises(ValueError, match=r"millionth\. Correct the time, .*-life than 365\."):
+        Observations.of(own, half_life=365)
+    with pytest.raises(ValueError, match=r"millionth\. Correct the time, .*-life than 2 days\."):
+        Observations.of(evenings, half_life=172800)
+
+
 def test_one_late_date_does_not_make_the_others_count_for_nothing() -> None:
     typo = table([*DAYS[:3], "2071-12-31"])
     with pytest.raises(
@@ -118,17 +184,63 @@ def test_an_update_does_not_make_all_that_is_known_count_for_nothing(model) -> N
     with pytest.raises(ValueError, match="is 2199-01-01, after the year 2100"):
         model.update(one("2199-01-01"))
     days = one(SECONDS[-1] / 86400)
-    with pytest.warns(UserWarning, match=r"is 18992: these ratings .* in one unit\?") as caught:
+    said = r"is 18992 \(1970-01-01 as seconds .*: these ratings .* in one unit\?"
+    with pytest.warns(UserWarning, match=said) as caught:
         model.update(days)
     assert len(caught) == 1
     with pytest.raises(
         ValueError, match=r"Beside it all.*If it is in milliseconds, divide by 1000"
     ):
         model.update(one(4.2e12))
-    model.update(one("2040-12-31"))  # 19 half-lives, and one more
-    mixed = pd.concat([one("2001-01-01"), one("2001-01-02"), one("2041-12-31")])
+    mixed = pd.concat([one("2001-01-01"), one("2001-01-02"), one("2022-12-31")])
     model.update(mixed.assign(user=[7, 8, 9]))  # ratings may come late
-    assert model.observations_.forgetting.words == "half-life 365 days, now 2041-12-31"
+    assert model.observations_.forgetting.words == "half-life 365 days, now 2022-12-31"
+
+
+def test_an_update_beside_which_all_that_is_known_hardly_counts_is_warned_of(
+    tmp_path, capsys
+) -> None:
+    """As after a long silence. A seventh half-life leaves less than a hundredth."""
+    model = KolmogorovDescent(2, random_state=0).fit(Observations.of(table(DAYS), half_life="30D"))
+    model.save(tmp_path / "m")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.update(one("2022-06-29"))  # six half-lives
+    said = (
+        r"The newest time is 2023-01-25\. Beside it the ratings of the model count like 0\.0081 "
+        r"new ones\. Before, it had half-life 30 days, now 2022-06-29\. If .* is wrong, go back"
+    )
+    with pytest.warns(UserWarning, match=said) as caught:
+        model.update(one("2023-01-25"))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    one("2022-09-01").to_csv(tmp_path / "t.csv", index=False)
+    done = in_process(["update", tmp_path / "m", tmp_path / "t.csv"], capsys)
+    assert "Beside it the ratings of the model count like 0.0071 new ones." in done.err
+
+
+def test_the_future_is_refused_where_all_that_is_known_would_hardly_count(
+    model, tmp_path, capsys
+) -> None:
+    """A rating of next year is a mistake, or generated: then the model is of the future, too."""
+    model.save(tmp_path / "m")
+    before = (tmp_path / "m").read_bytes()
+    said = "2035-12-31. Beside it all that is known would count less than a hundredth"
+    with pytest.raises(ValueError, match=rf"row 0 .* is {said} .* in the future\. Correct it, or"):
+        model.update(one("2035-12-31"))
+    one("2035-12-31").to_csv(tmp_path / "t.csv", index=False)
+    done = in_process(["update", tmp_path / "m", tmp_path / "t.csv"], capsys, code=2)
+    assert f"is {said}" in done.err
+    assert (tmp_path / "m").read_bytes() == before
+    days = ["2080-01-01", "2081-01-01", "2082-01-01", "2083-01-01"]
+    generated = Observations.of(table(days), half_life="365D")
+    model = KolmogorovDescent(2, random_state=0).fit(generated)
+    with pytest.warns(UserWarning, match=r"is 2093-01-01\. Beside it the ratings of the model"):
+        model.update(one("2093-01-01"))
+    own = Observations.of(table([0.0, 1, 2, 3]), half_life=0.1e9)  # of a start of its own
+    model = KolmogorovDescent(2, random_state=0).fit(own)
+    with pytest.warns(UserWarning, match=r"Beside it the ratings of the model"):
+        model.update(one(1.9e9))
 
 
 def test_an_update_says_what_to_do_about_its_times(model, tmp_path, capsys) -> None:
@@ -162,6 +274,7 @@ def test_an_update_says_what_to_do_about_its_times(model, tmp_path, capsys) -> N
         ("P1DT12H", "1.5 days"),
         ("1 days 12:00:00", "1.5 days"),
         ("90T", "1.5 hours"),
+        ("90MIN", "1.5 hours"),
         ("90s", "1.5 minutes"),
         (0.5, "0.5"),
     ],
@@ -177,6 +290,12 @@ def test_the_clock_is_told_in_words(life, words) -> None:
     assert f"half-life {words}, now {now}" in summary
     with pytest.raises(ValueError, match=f"is {words}, not '3D': leave half_life out"):
         Observations.of(seen, half_life="3D")
+
+
+def test_units_are_spelt_so_that_no_version_of_pandas_warns_of_them() -> None:
+    spelt = {"90MIN": "90min", "1 H 5 MS": "1 h 5 ms", "2US": "2us", "2NS": "2ns", "2d": "2D"}
+    assert {life: _respelt(life) for life in spelt} == spelt
+    assert _respelt("3 Minutes") == "3 Minutes"
 
 
 def test_the_times_of_rows_that_are_dropped_do_not_matter(model) -> None:

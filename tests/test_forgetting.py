@@ -82,7 +82,7 @@ def test_dates_are_seconds_and_durations_too() -> None:
     dates = table.assign(
         timestamp=pd.Timestamp("2020-01-01") + pd.to_timedelta(table["timestamp"], "D")
     )
-    seconds = table.assign(timestamp=table["timestamp"] * 86400)
+    seconds = table.assign(timestamp=1_577_836_800 + table["timestamp"] * 86400)
     weights = [
         Observations.of(rows, scale=(0, 1), half_life=life).by_user.weight
         for rows in (dates, seconds)
@@ -155,6 +155,7 @@ def test_the_last_of_a_pair_is_the_latest() -> None:
     assert weight == 1.0
 
 
+@pytest.mark.filterwarnings("ignore:The newest time is .* Beside it the ratings of the model")
 @QUICK
 @given(ROWS, st.lists(ROWS, max_size=3), st.sampled_from([1.0, 3.0, 40.0]))
 def test_updates_in_any_order_of_times_weigh_each_rating_by_its_age(first, others, life) -> None:
@@ -193,7 +194,7 @@ def test_ratings_that_fade_go_with_models_that_forget_only() -> None:
 def test_files_and_pickles_keep_how_a_model_forgets(kind, tmp_path) -> None:
     settings = {"random_state": 0} if kind is KolmogorovDescent else TINY
     table = drawn(20, 12, 0.5)
-    model = kind(2, **settings).fit(Observations.of(table, scale=(0, 1), half_life="30s"))
+    model = kind(2, **settings).fit(Observations.of(table, scale=(0, 1), half_life=30))
     model.save(tmp_path / "m.eventspace")
     more = drawn(22, 13, 0.1, seed=1).assign(timestamp=130.0)
     ways = (load(tmp_path / "m.eventspace"), pickle.loads(pickle.dumps(model)).fitted_)

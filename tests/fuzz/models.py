@@ -68,7 +68,7 @@ def fitted() -> Iterator[tuple[str, Any]]:
     weights = 0.5 + users % 3
     yield "weighted", KolmogorovDescent(3, **single, pmf_prior="zero").fit((*texts[:2], p, weights))
     aged = pd.DataFrame({"user": users, "item": items, "value": stars, "time": 86400.0 * items})
-    fading = Observations.of(aged, half_life="3D")
+    fading = Observations.of(aged, half_life=3 * 86400)
     yield "fading", KolmogorovDescent(3, **single).fit(fading)
     yield "shared", KolmogorovDescent(2, **single, indicators="shared").fit(ints)
     yield "one-hot", KolmogorovDescent(3, **single, indicators="one-hot").fit(ints)

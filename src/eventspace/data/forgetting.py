@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Hashable
 from datetime import timedelta
+from time import time as real_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +19,12 @@ from eventspace.data.entries import Entries, Float32Array
 LEAST = float(np.finfo(np.float32).tiny)  # a weight: what is known of a pair is never nothing
 MOST_TIME = 1e18  # that a file may name: beyond it a second is lost to rounding
 GONE = 20.0  # half-lives, after which a rating counts less than a millionth
+LITTLE = 0.01  # of what ratings counted: if no more is left, they have all but faded
 FIRST_DATE, LAST_DATE = 1e8, 4_102_444_800.0  # of seconds since 1970: in 1973, and in 2100
+YEAR_ONE = -62_135_596_800.0  # begins then
 UNITS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 SPELT = {"t": "min", "l": "ms", "u": "us", "n": "ns", "d": "D", "w": "W"}  # as pandas asks for them
-LONE_UNIT = re.compile(r"(?<=[\d\s.])[HTSLUNtlundw](?![A-Za-z])")
+LONE_UNIT = re.compile(r"(?<=[\d\s.])(?:[HTSLUNtlundw]|MIN|[MUN]S)(?![A-Za-z])")
 PARTS = {"milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}  # of a second
 
 
@@ -76,7 +79,9 @@ def time_in_words(time: float, dates: bool = False) -> str:
     """A time as a date: if it is one, or else if it is likely to be seconds since 1970."""
     if not (dates or _is_date(time)):
         return f"{time:.15g}"
-    return str(np.datetime64(int(time), "s"))[:10]
+    if time < YEAR_ONE:
+        return "before year 1"
+    return str(np.datetime64(int(time), "s").astype("datetime64[D]"))
 
 
 def unit_hint(time: float) -> str:
@@ -85,6 +90,16 @@ def unit_hint(time: float) -> str:
     if not units:
         return " Correct it, or leave it out."
     return f" If it is in {units[0]}, divide by {PARTS[units[0]]:.0f}, or make the column dates."
+
+
+def day_hint(fading: Forgetting) -> str:
+    """What to do about a half-life without a unit, if that is seconds but is likely to be days."""
+    if not _is_date(fading.now) or fading.half_life >= UNITS["day"]:
+        return ""
+    return (
+        f" The times look like seconds since 1970, so the half-life of {fading.half_life:.15g} is "
+        f"in seconds, too: write '{fading.half_life:.15g}D' if it is in days."
+    )
 
 
 def _is_date(time: float) -> bool:
@@ -149,23 +164,38 @@ def check_clock(known: Forgetting | None, time: Hashable | None, option: HalfLif
 def check_jump(known: Forgetting, newest: float, place: str) -> None:
     """Refuse a newest time beside which all that is known would count for nothing.
 
-    No way leads back from there.
+    No way leads back from there. Of a time in the future, which a rating can hardly have, next to
+    nothing is refused; but not where the time of the model lies there, too, as generated ones may.
     """
-    if newest - known.now > GONE * known.half_life:
+    future = FIRST_DATE <= known.now < real_time() + UNITS["day"] < newest
+    most, share = (-math.log2(LITTLE), "hundredth") if future else (GONE, "millionth")
+    if newest - known.now > most * known.half_life:
         hint = unit_hint(newest) if _is_date(known.now) else ""
+        doubt = "It lies in the future." if future else "Are times in one unit?"
         raise UserError(
             f"{place} is {time_in_words(newest)}. Beside it all that is known would count less "
-            f"than a millionth ({known.words}). Are times in one unit?{hint} If it is right, fit "
-            "again."
+            f"than a {share} ({known.words}). {doubt}{hint} If it is right, fit again."
         )
 
 
+def warn_if_faded(beside: str, before: float, after: float, advice: str) -> None:
+    """Warn if hardly anything is left of what ratings counted."""
+    if after < LITTLE * before:
+        count = f"{after:,.0f}" if after >= 10 else f"{after:.2g}"
+        warn(f"{beside} count like {count} new ones.{advice}")
+
+
 def warn_of_old(known: Forgetting, newest: float) -> None:
-    """Warn of ratings that count for nothing beside what is known."""
-    if known.now - newest > GONE * known.half_life:
+    """Warn of ratings that count for nothing beside what is known, or are in another unit."""
+    foreign = _is_date(known.now) and newest < FIRST_DATE
+    told, age = time_in_words(newest), (known.now - newest) / known.half_life
+    if foreign:
+        told += f" ({time_in_words(newest, dates=True)} as seconds since 1970)"
+    if foreign or age > GONE:
+        count = "less than a millionth" if age > GONE else f"{np.exp2(-age):.2g} at most"
         warn(
-            f"The newest time is {time_in_words(newest)}: these ratings count less than a "
-            f"millionth ({known.words}). Are times in one unit?",
+            f"The newest time is {told}: these ratings count {count} ({known.words}). Are times in "
+            "one unit?"
         )
 
 

@@ -13,7 +13,13 @@ from eventspace._base.printable import shown
 from eventspace._base.types import Floats, Positions
 from eventspace.data.entries import Entries, group, merge_repeats, revised, transpose
 from eventspace.data.factors import squared_error, sum_of_squares
-from eventspace.data.forgetting import Forgetting, check_jump, warn_of_old
+from eventspace.data.forgetting import (
+    Forgetting,
+    check_jump,
+    time_in_words,
+    warn_if_faded,
+    warn_of_old,
+)
 from eventspace.data.ids import Ids
 from eventspace.data.missing import that_speak
 from eventspace.data.observations import Observations
@@ -125,10 +131,19 @@ def _at_once(known: Observations, new: Observations) -> tuple[Observations, Obse
         raise UserError(
             "These ratings fade and the model's do not: state no half_life, or fit again with one."
         )
-    check_jump(known.forgetting, new.forgetting.now, "The newest time")
-    warn_of_old(known.forgetting, new.forgetting.now)
-    now = max(known.forgetting.now, new.forgetting.now)
-    return known.at(now), new.at(now), known.forgetting.by(now)
+    clock, newest = known.forgetting, new.forgetting.now
+    check_jump(clock, newest, "The newest time")
+    warn_of_old(clock, newest)
+    now = max(clock.now, newest)
+    factor, counted = clock.by(now), float(known.by_user.weight.sum(dtype=np.float64))
+    warn_if_faded(
+        f"The newest time is {time_in_words(now)}. Beside it the ratings of the model",
+        counted,
+        factor * counted,
+        f" Before, it had {clock.words}. If the newest time is wrong, go back to the model of "
+        "before, or fit again.",
+    )
+    return known.at(now), new.at(now), factor
 
 
 def _unrated(rows: Positions, known: Entries) -> Positions:

@@ -7,29 +7,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eventspace._base.errors import UserError, warn
+from eventspace._base.errors import UserError
 from eventspace._base.printable import shown
 from eventspace._base.types import Floats
 from eventspace.data.column import as_column, column_kind, first_missing, is_arrow
 from eventspace.data.forgetting import (
+    FIRST_DATE,
     GONE,
     LAST_DATE,
+    LITTLE,
     MOST_TIME,
     Forgetting,
     HalfLife,
     bare_number,
     check_jump,
+    day_hint,
     half_life_of,
     life_in_words,
     time_in_words,
     unit_hint,
+    warn_if_faded,
 )
 from eventspace.data.readers.raw_entries import RawEntries
 from eventspace.data.readers.roles import position, shown_names, with_role
 from eventspace.data.readers.tables import Table
 
 NO_TIMES = "Ratings that fade need times: pass a long table with a column of times."
-LITTLE = 0.01  # of the ratings: what is left of them if a half-life is too short
 ISO_DATE = r"\d{4}-\d\d-\d\d"
 
 
@@ -57,6 +60,8 @@ class Clock(NamedTuple):
             beyond = "after the year 2100, as seconds since 1970"
         if beyond:
             raise UserError(f"{place} is {newest:.15g}, {beyond}.{unit_hint(newest)}")
+        if self.seconds and not self.dates and newest < FIRST_DATE:
+            raise self._in_another_unit(newest, place)
         if self.known is not None:
             check_jump(self.known, newest, place)
         else:
@@ -64,31 +69,41 @@ class Clock(NamedTuple):
         unit = 1.0 if raw.weights is None else float(raw.weights.mean(dtype=np.float64))
         return Forgetting(self.half_life, newest, unit)
 
+    def _in_another_unit(self, newest: float, place: str) -> UserError:
+        """The error for numbers that are no likely seconds since 1970."""
+        life = f"{self.half_life:.15g} if they are in seconds."
+        return UserError(
+            f"{place}, the newest, is {newest:.15g}. Beside a duration, numbers are seconds since "
+            f"1970, and as such it is {time_in_words(newest, dates=True)}: make the column dates, "
+            "or multiply it so that it holds such seconds. If times count from another start, "
+            "state a half-life without a unit:",
+            remedy=f"half_life={life}",
+            shell=f"--half-life {life}",
+        )
+
     def _check_fading(self, times: Floats, place: str) -> None:
         """Refuse a few times so late that all other ratings would count for nothing beside them.
 
         Warn if ratings fade so fast that hardly any count.
         """
+        fading = Forgetting(self.half_life, float(times.max()))
+        newest = f"{place} is {time_in_words(fading.now, self.seconds)}"
+        life = life_in_words(self.half_life, seconds=True) if self.seconds else fading.life
+        hint = "" if self.seconds else day_hint(fading)
         ordered = np.sort(times)
         gaps = np.flatnonzero(np.diff(ordered) > GONE * self.half_life)
         n, before = len(times), int(gaps[-1]) + 1 if gaps.size else 0
         if 0 < n - before <= max(1, LITTLE * n) and before:
-            last, newest = (
-                time_in_words(float(t), self.seconds) for t in (ordered[before - 1], ordered[-1])
-            )
+            last = time_in_words(float(ordered[before - 1]), self.seconds)
             few = "it" if n - before == 1 else f"it and {n - before - 1:,} more"
             raise UserError(
-                f"{place} is {newest}. Beside {few} the other {before:,} ratings, until {last}, "
-                "would count less than a millionth: correct it, leave it out, or state a longer "
-                f"half-life than {life_in_words(self.half_life, self.seconds)}."
+                f"{newest}. Beside {few} the other {before:,} ratings, until {last}, would count "
+                f"less than a millionth.{hint} {'Else correct' if hint else 'Correct'} the time, "
+                f"leave it out, or state a longer half-life than {life}."
             )
-        fading = Forgetting(self.half_life, float(ordered[-1]))
         left = float(fading.weights(times, None).sum(dtype=np.float64))
-        if left < LITTLE * n:
-            warn(
-                f"Faded, the {n:,} ratings count like {left:,.0f} new ones: is the half-life in "
-                "the unit of the times, and long enough?",
-            )
+        doubt = f" Is it right, and the half-life, {life}, long enough, and in the times' unit?"
+        warn_if_faded(f"{newest}. Beside it the {n:,} ratings", n, left, hint or doubt)
 
 
 def clock_of(
@@ -107,12 +122,13 @@ def clock_of(
         return None, None
     if table is None:
         raise UserError(NO_TIMES)
+    life = half_life_of(half_life)
     known = half_life if isinstance(half_life, Forgetting) else None
     values, name = time_column(table, time, rename=known is not None)
     dates = column_kind(as_column(values)) != "number"
     times = _seconds(values, half_life, name) if dates else np.asarray(values, dtype=np.float64)
     seconds = dates or (known is None and bare_number(half_life) is None)
-    return times, Clock(half_life_of(half_life), known, name, dates, seconds)
+    return times, Clock(life, known, name, dates, seconds)
 
 
 def time_column(table: Table, time: Hashable | None, *, rename: bool = False) -> tuple[Any, str]:
