@@ -160,14 +160,14 @@ def test_a_disk_that_is_full_only_in_due_time_is_told_at_the_end(
 def test_what_could_be_written_in_the_end_is_not_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpoints, "OFTEN", 0.05)
+    monkeypatch.setattr(checkpoints, "OFTEN", 0.5)
     path = tmp_path / "checkpoint"
     with checkpoint_at(path, facts) as checkpoint:
         assert isinstance(checkpoint, CheckpointFile)
         checkpoint._connection.execute("PRAGMA max_page_count = 3")
         checkpoint.keep_soon(lambda: {"x": {"y": np.zeros(100_000)}})
         until(lambda: checkpoint._trouble)
-        with checkpoint._alone():
+        with checkpoints._lock:
             checkpoint._connection.execute("PRAGMA max_page_count = 10000")
         until(lambda: written(path))
     assert written(path) == {"fit", "x"}
@@ -191,7 +191,7 @@ def test_a_warning_of_a_worker_stands_at_the_line_that_fitted(
 def test_what_goes_wrong_in_due_time_is_tried_again(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpoints, "OFTEN", 0.05)
+    monkeypatch.setattr(checkpoints, "OFTEN", 0.5)
     path, left, digest = tmp_path / "checkpoint", [2], records.digest
 
     def failing(*row: Any) -> bytes:
@@ -214,7 +214,7 @@ def test_without_a_thread_to_be_had_the_fit_goes_on(
 
     path = tmp_path / "checkpoint"
     with checkpoint_at(path, facts) as checkpoint:
-        monkeypatch.setattr(threading.Timer, "start", none)
+        monkeypatch.setattr(threading.Thread, "start", none)
         checkpoint.keep_soon(lambda: {"x": {"y": 1}})
         checkpoint.flush()
     assert written(path) == {"fit", "x"}

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from threading import Lock, Timer
+from threading import Lock, Thread, Timer
 from typing import Any, TypeVar
 
 from eventspace._base.errors import UserError, UserTypeError, callers_line, warn
@@ -106,27 +106,27 @@ class CheckpointFile(Checkpoint):
         self._closed = False
         self._trouble, self._line, self._told = "", callers_line(), False
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Nobody else reads or writes. Whoever does so last, once all is over, closes the file."""
-        with _lock:
-            try:
-                yield
-            finally:
-                if self._closed:
-                    self._connection.close()
-
     def close(self) -> None:
         """Close the file, after a write that is under way. What waits is needed no more."""
-        self._closed = True  # if this is interrupted now, the one who writes closes the file
-        with self._alone():
+        self._closed = True
+        closing = Thread(target=self._close)  # there Ctrl-C does not come
+        try:
+            closing.start()
+        except RuntimeError:  # there is no thread to be had
+            self._close()
+        else:
+            closing.join()
+
+    def _close(self) -> None:
+        with _lock:
             self._waiting.clear()
             if self._timer is not None:
                 self._timer.cancel()
+            self._connection.close()
 
     def read(self, name: str) -> Record | None:
         """What was written under a name."""
-        with self._alone():
+        with _lock:
             rows = self._connection.execute(_GET, (name,)).fetchall()
         parts: dict[str, list[Any]] = {}
         for part, dtype, shape, content in rows:
@@ -142,7 +142,7 @@ class CheckpointFile(Checkpoint):
         if not at_once and began < self._next.setdefault(name, began + OFTEN):
             return False
         known = records()
-        with self._alone():
+        with _lock:
             written = self._write(known)
             if written:
                 for newer in known:
@@ -156,20 +156,20 @@ class CheckpointFile(Checkpoint):
     def keep_soon(self, records: Callable[[], Mapping[str, Record]]) -> None:
         """Write what changes no more as soon as it is time, together with what else has ended."""
         known = records()
-        with self._alone():
+        with _lock:
             self._waiting.update(known)
             self._write_waiting()
         self.tell()
 
     def flush(self) -> None:
         """Write what waits for its time at once, for the fit ends before it is done."""
-        with self._alone():
+        with _lock:
             self._due = time.monotonic()
             self._write_waiting()
 
     def tell(self) -> None:
         """Warn, once, if it cannot be written; the thread that writes in due time tells nobody."""
-        with self._alone():
+        with _lock:
             new = "" if self._told else self._trouble
             self._told |= new != ""
         if new:
@@ -192,7 +192,7 @@ class CheckpointFile(Checkpoint):
             self._timer = timer
 
     def _in_due_time(self) -> None:
-        with self._alone():
+        with _lock:
             self._timer = None
             self._write_waiting()
 
@@ -209,7 +209,7 @@ class CheckpointFile(Checkpoint):
     @property
     def empty(self) -> bool:
         """Whether nothing was written yet."""
-        with self._alone():
+        with _lock:
             (n_parts,) = self._connection.execute("SELECT count(*) FROM parts").fetchone()
         return bool(n_parts == 0)
 
