@@ -23,7 +23,8 @@ from eventspace._base import checkpoint as checkpoints
 from eventspace._base import records
 from eventspace._base.checkpoint import CheckpointFile, checkpoint_at
 from eventspace.fitting.compression import Compression
-from tests.test_checkpoint import SHORT, facts, table, written
+from tests.test_checkpoint import SHORT, table
+from tests.test_checkpoint_file import facts, written
 
 PATIENCE = 20.0  # seconds
 

@@ -18,9 +18,10 @@ from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior
 from eventspace._base.checkpoint import checkpoint_at
 from eventspace._base.errors import UserError
 from eventspace._base.records import digest
-from tests.test_checkpoint import FITS, SHORT, Killed, assert_same, facts, table
+from tests.test_checkpoint import FITS, SHORT, Killed, assert_same, table
 from tests.test_checkpoint import at_every_step as at_every_step
 from tests.test_checkpoint import killed as killed
+from tests.test_checkpoint_file import facts
 
 DAMAGED = "The checkpoint is damaged(, or of another version.*)?: delete it to begin again"
 
