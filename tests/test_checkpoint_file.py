@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,16 @@ from eventspace._base import checkpoint as checkpoints
 from eventspace._base import records
 from eventspace._base.checkpoint import Checkpoint, CheckpointFile, checkpoint_at
 from tests.test_checkpoint import at_every_step as at_every_step
+
+PATIENCE = 20.0  # seconds
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Wait for it."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def facts() -> dict[str, str]:
@@ -101,11 +112,8 @@ def test_what_has_ended_is_written_also_if_nothing_else_ever_is(
     with checkpoint_at(path, facts) as checkpoint:
         for name in "abc":
             checkpoint.keep_soon(lambda name=name: {name: {"y": 1}})  # type: ignore[misc]
-        waiting = 200
-        while written(path) != {"fit", "a", "b", "c"} and waiting:
-            time.sleep(0.05)
-            waiting -= 1
-        assert waiting
+        until(lambda: all(checkpoint.read(name) for name in "abc"))
+        assert written(path) == {"fit", "a", "b", "c"}
         checkpoint.keep_soon(lambda: {"d": {"y": 1}})
     assert "d" not in written(path)  # the end of a fit waits for nothing
 
