@@ -245,10 +245,14 @@ def picture() -> dict[str, Any]:
     user = of_user.index.to_numpy()[of_user.to_numpy().argmax()].item()
     own = quarter[table["user"] == user]
     start = own.min()
-    model = learner().fit(seen(table[quarter <= start + 1], scale, 730 * DAY)).fitted_
     films = movielens_latest_small().items
     assert films is not None
-    tags = films["genres"].to_dict()
+    title = films["title"]
+    shared = title.duplicated(keep=False)
+    name = title.where(~shared, title + " #" + title.index.astype(str))
+    table["item"] = table["item"].map(name)
+    model = learner().fit(seen(table[quarter <= start + 1], scale, 730 * DAY)).fitted_
+    tags = dict(zip(name, films["genres"], strict=True))
     labels = list(model.events(tags)["label"])
     dates, pmfs, counts = [], [], []
     for now in sorted(quarter[quarter > start + 1].unique()):

@@ -6,6 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 from benchmarks.timing import PAGE, publish, table
 
@@ -76,7 +77,6 @@ def tables(figures: dict[str, Any]) -> None:
 
 
 def draw_tracking(part: dict[str, Any]) -> None:
-    mpl.use("Agg")
     figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
     styles = {"fixed": ("0.6", "-"), "follow": ("C0", "-"), "forget": ("C1", "-"),
               "refit": ("C0", "--"), "refit, forget": ("C1", "--")}  # fmt: skip
@@ -87,15 +87,13 @@ def draw_tracking(part: dict[str, Any]) -> None:
         axes.plot(times, mean, line, color=colour, label=NAMES[name])
     axes.set(xlabel="time", ylabel="RMS distance from the true chances", ylim=(0, None))
     axes.legend(loc="lower left", ncols=2, frameon=False)
-    figure.savefig(IMAGES / "drift-tracking.svg")
-    plt.close(figure)
+    keep(figure, "drift-tracking")
 
 
 def draw_user(part: dict[str, Any]) -> None:
     pmf, dates = np.array(part["pmf"]), pd.to_datetime(part["dates"])
     heavy = np.argsort(-pmf.mean(axis=0), kind="stable")[:6]
     rest = 1 - pmf[:, heavy].sum(axis=1)
-    mpl.use("Agg")
     figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
     labels = [f"{d}: {part['labels'][d]}" for d in heavy] + ["the other events"]
     colours = [f"C{k}" for k in range(len(heavy))] + ["0.85"]
@@ -104,5 +102,11 @@ def draw_user(part: dict[str, Any]) -> None:
     handles, names = axes.get_legend_handles_labels()
     figure.legend(handles[::-1], names[::-1], loc="outside lower center", fontsize="small",
                   frameon=False)  # fmt: skip
-    figure.savefig(IMAGES / "drift-user.svg")
+    keep(figure, "drift-user")
+
+
+def keep(figure: Figure, name: str) -> None:
+    """Write a picture, the same for the same figures."""
+    with mpl.rc_context({"svg.hashsalt": name}):
+        figure.savefig(IMAGES / f"{name}.svg", metadata={"Date": None})
     plt.close(figure)
