@@ -40,6 +40,7 @@ from eventspace.logic.order import Order
 
 REASONS = 3  # items met that say most about another
 FEW = 20.0  # ratings of an item that make its share half sure
+MOST_FITTED = 0.6  # numbers for each rating: beyond that, errors do not say what to expect
 _SEED = 1 << 30  # of the first restart: hardly the one that the caller chose
 
 
@@ -214,27 +215,28 @@ class FittedModel(RuleTeller):
         return monitored(known, new, judged, self.predict_positions(*pairs), doubt)
 
     def _noisier(self, new: Observations) -> Floats:
-        """How much more noise, in variances, new ratings have than those of mean weight.
-
-        Weights that come of fading say nothing of noise.
-        """
-        known, n = self.observations, new.n_observed
-        if not known.weighted or known.forgetting is not None:
-            return np.ones(n)
-        weight = new.by_user.weight.astype(np.float64) if new.weighted else np.ones(n)
-        return np.asarray(known.mean_weight / weight)
+        """How much more noise, in variances, new ratings have than those of mean weight."""
+        weight: Any = new.by_user.weight.astype(np.float64)
+        if new.fades or not new.weighted:  # what has faded is no noisier for that
+            weight = np.full(new.n_observed, new.mean_weight if new.fades else 1.0)
+        return np.asarray(self.observations.mean_weight / weight)
 
     def doubt(self, users: Positions, items: Positions, noisier: Floats) -> Floats:
         """The variance of new ratings around the predictions, in probability.
 
-        That of the ratings of the fit. A PMF with n masses has taken n - 1 numbers from these, and
-        a set one for each event, if there are so many: new ratings have not been fitted.
+        With m numbers fitted to n ratings it is (n + m) / (n - m) times that of these ratings:
+        Akaike's final prediction error. A PMF with k masses has k - 1 numbers, and a set one for
+        each event, if the item has so many ratings.
         """
         fit, seen = self.record, self.observations.with_unit_weight()
-        of_pmfs = (fit.pmf[seen.by_user.rated] > 0).sum() - seen.by_user.rated.sum()
-        of_items = seen.by_item.counts(seen.fades)
-        n, fitted = of_items.sum(), of_pmfs + np.minimum(of_items, fit.n_events).sum()
-        noise = np.square(fit.spread)[users] * n / max(n - fitted, 0.5 * n)
+        of_items, fitted = seen.by_item.counts(seen.fades), 0.0
+        if not (fit.of_given_parts or fit.given == "pmf"):
+            fitted += (fit.pmf[seen.by_user.rated] > 0).sum() - seen.by_user.rated.sum()
+        if not (fit.of_given_parts or fit.given == "indicators"):
+            fitted += np.minimum(of_items, fit.n_events).sum()
+        n = of_items.sum()
+        fitted = min(fitted, MOST_FITTED * n)
+        noise = np.square(fit.spread)[users] * (n + fitted) / (n - fitted)
         return np.asarray(noisier * noise)
 
     # what it means

@@ -4,58 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eventspace._base.printable import shown
-from eventspace._base.types import Bits, Floats, Positions
+from eventspace._base.types import Bits, Floats
 from eventspace.data.frames import DataFrame, data_frame
 from eventspace.data.observations import Observations
-from eventspace.rules.significance import q_values
+from eventspace.fitted.surprise import MOVED, Surprise
 
-SURE = 1.96  # standard errors either way: 95 %
-MOVED = 0.05  # of those named, this part may be named wrongly
+SURE = 0.95  # that the RMSE is in its interval
 SLACK = 1.05  # times the expected RMSE is still as expected: models are a little optimistic
 NAMED = 3
 FEW = 10  # users say little of all users
-LEAST_DISPERSION = 0.1  # of squared errors that are nearly all the same
 LEAST_VARIANCE = 2.0**-48  # what float32 rounds a value by, squared: a fit may have no noise at all
 MANY_TIMES = 10  # the expected RMSE: the reader needs no percentage
-
-
-class Surprise(NamedTuple):
-    """How far the new ratings of each row, a user or an item, are from what was expected."""
-
-    rows: Positions
-    n_ratings: Floats
-    squares: Floats  # the sum of squared errors
-    expected: Floats  # the same, as expected
-    p_values: Floats
-
-    @classmethod
-    def of(cls, rows: NDArray[Any], error: Floats, variance: Floats) -> Surprise:
-        """Of entries with these rows, squared errors and expected squared errors.
-
-        The ratios error / variance of n ratings of a row add up to n times their mean over all
-        entries. The chance of so great a sum is that under the Gamma law with the mean and the
-        variance that n ratios of these entries have. So a model whose errors are all greater than
-        expected names nobody, and one that is too modest misses nobody.
-        """
-        from scipy.special import gammaincc
-
-        own, at = np.unique(rows, return_inverse=True)
-        if not own.size:
-            return cls(own, *np.empty((4, 0)))
-        n, squares, expected = (
-            np.bincount(at, x).astype(np.float64) for x in (np.ones(len(at)), error, variance)
-        )
-        ratio = error / variance
-        mean = float(ratio.mean())
-        spread = max(float(ratio.var()) / mean**2, LEAST_DISPERSION) if mean > 0 else 1.0
-        total = np.bincount(at, ratio) / (mean or 1.0)
-        return cls(own, n, squares, expected, np.asarray(gammaincc(n / spread, total / spread)))
 
 
 @dataclass(frozen=True)
@@ -66,7 +30,8 @@ class Monitoring:
     ratings, ``rmse`` what was found, and ``low`` and ``high`` its interval (95 %, by users).
     ``moved`` is a DataFrame with the users and items whose ratings surprise most: ``kind``,
     ``id``, ``ratings``, ``rmse``, ``expected``, ``surprise`` (in standard deviations), ``p_value``
-    and ``q_value``. Those with q < 0.05 have moved, but for one in twenty.
+    and ``q_value``. Those with q < 0.05 have moved more than the others, but for
+    one in twenty.
     """
 
     n_ratings: int  # of users and items that the model has ratings of
@@ -82,15 +47,17 @@ class Monitoring:
 
     @property
     def refit_due(self) -> bool:
-        """Whether errors are surely more than a twentieth greater than expected."""
-        return self.low > SLACK * self.expected_rmse
+        """Whether errors are surely more than a twentieth greater than expected, of ten users."""
+        return self.n_judged[0] >= FEW and self.low > SLACK * self.expected_rmse
 
     @property
     def can_tell(self) -> bool:
-        """Whether enough was judged to say that no refit is due: half the ratings, ten users."""
+        """Whether a refit is due, or enough was judged to say no: half the ratings, ten users."""
         return self.refit_due or (self.n_ratings >= self.n_others and self.n_judged[0] >= FEW)
 
     def __str__(self) -> str:
+        if not self.n_ratings + self.n_others:
+            return "There are no new ratings."
         if not self.n_ratings:
             return (
                 f"Of {_counted(self.n_others, 'rating')} none is of a user and an item that the "
@@ -109,7 +76,7 @@ class Monitoring:
             f"RMSE {self.rmse:.4g} [{self.low:.4g}, {self.high:.4g}], "
             f"expected {self.expected_rmse:.4g}.",
             f"{users:,} of {_counted(of_users, 'user')} and {items:,} of "
-            f"{_counted(of_items, 'item')} have moved{who}.",
+            f"{_counted(of_items, 'item')} have moved more than the others{who}.",
             self._verdict,
         ]
         return "\n".join(lines)
@@ -153,7 +120,7 @@ def monitored(
     of_users, of_items = (Surprise.of(rows, error, expected) for rows in (users, items))
     n, n_others = len(error), new.n_observed - len(error)
     mse = float(error.mean()) if n else math.nan
-    half = SURE * _standard_error(of_users.squares, of_users.n_ratings)
+    half = _half_interval(of_users.squares, of_users.n_ratings)
     table, n_moved, names = _moved(known, of_users, of_items)
     return Monitoring(
         n,
@@ -169,23 +136,25 @@ def monitored(
     )
 
 
-def _standard_error(squares: Floats, n: Floats) -> float:
-    """That of sum(squares) / sum(n), with users that come by chance; infinite for one user."""
+def _half_interval(squares: Floats, n: Floats) -> float:
+    """Of sum(squares) / sum(n), with users that come by chance; infinite for one user."""
+    from scipy.special import stdtrit
+
     if len(n) < 2:
         return math.inf if len(n) else math.nan
     apart = squares - squares.sum() / n.sum() * n
-    return float(np.sqrt(np.sum(apart**2) * len(n) / (len(n) - 1)) / n.sum())
+    error = float(np.sqrt(np.sum(apart**2) * len(n) / (len(n) - 1)) / n.sum())
+    return float(stdtrit(len(n) - 1, (1 + SURE) / 2)) * error
 
 
 def _moved(
     known: Observations, of_users: Surprise, of_items: Surprise
 ) -> tuple[DataFrame, tuple[int, int], tuple[str, ...]]:
-    """Users and items by their surprise, how many of each have moved, and some of these."""
+    """Users and items by their surprise, how many of each have moved, and the first of these."""
     from scipy.special import ndtri
 
     both = [np.concatenate(parts) for parts in zip(of_users, of_items, strict=True)]
-    _, n, squares, expected, p = both
-    q = q_values(p, np.ones(len(p), np.bool_))
+    _, n, squares, expected, p, q = both
     order = np.lexsort((-n, p))
     n_users = len(of_users.rows)
     kind = np.repeat(["user", "item"], [n_users, len(p) - n_users])
@@ -202,5 +171,5 @@ def _moved(
     }
     found = q < MOVED
     counts = int(found[:n_users].sum()), int(found[n_users:].sum())
-    names = tuple(f"{kind[k]} {shown(ids[k])}" for k in order[:NAMED] if found[k])
+    names = tuple(f"{kind[k]} {shown(ids[k])}" for k in order[found[order]][:NAMED])
     return data_frame(columns, known.library), counts, names
