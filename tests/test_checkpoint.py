@@ -24,6 +24,7 @@ from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior, 
 from eventspace._base import checkpoint as checkpoints
 from eventspace._base.checkpoint import CheckpointFile, checkpoint_at
 from eventspace.engines.cpu import CPU
+from eventspace.fitting.half_steps import FreeIndicators
 from eventspace.sampling.sampler import Sampler
 from eventspace.sampling.sweeps import Sweeps
 
@@ -184,6 +185,35 @@ def test_settings_that_change_nothing_may_change(tmp_path: Path) -> None:
     one = KolmogorovDescent(3, random_state=0, n_jobs=1).fit(table(), checkpoint=path)
     two = KolmogorovDescent(3, random_state=0, n_jobs=2, engine="cpu", verbose=False)
     assert_same(two.fit(table(), checkpoint=path), one)
+    equal: dict[str, Any] = {"n_events": np.int64(3), "random_state": np.int32(0), "tol": 1e-4}
+    three = KolmogorovDescent(**equal, pmf_penalty=np.float64(one.pmf_penalty))
+    assert_same(three.fit(table(), checkpoint=path), one)
+
+
+@pytest.mark.usefixtures("at_every_step")
+def test_a_descent_that_is_stopped_as_soon_as_it_goes_on_is_what_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, model = tmp_path / "checkpoint", KolmogorovDescent(3, tol=0.0, n_iter=6, random_state=0)
+    undisturbed, step, n_steps = clone(model).fit(table()), FreeIndicators.__call__, [0]
+
+    def interrupted(self: Any, *given: Any) -> Any:
+        n_steps[0] -= 1
+        if not n_steps[0]:
+            raise KeyboardInterrupt
+        return step(self, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FreeIndicators, "__call__", interrupted)
+        stopped = []
+        for n_steps[0] in (4, 1):
+            with pytest.warns(UserWarning, match="interrupted"):
+                stopped.append(clone(model).fit(table(), checkpoint=path))
+    assert stopped[0].n_iter_ == 3
+    assert np.isfinite(stopped[1].gap_).all()
+    assert_same(stopped[1], stopped[0])
+    assert "learnt nothing" not in str(stopped[1].summary())
+    assert_same(clone(model).fit(table(), checkpoint=path), undisturbed)
 
 
 @pytest.mark.usefixtures("at_every_step")

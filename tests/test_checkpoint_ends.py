@@ -9,6 +9,7 @@ import sqlite3
 import threading
 import time
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Event as Signal
@@ -96,6 +97,15 @@ def test_after_the_end_nothing_waits_and_nothing_is_written(
     assert not written(path)
 
 
+@pytest.fixture
+def ctrl_c_interrupts() -> Iterator[None]:
+    """Also in the background of a shell, which has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c_interrupts")
 def test_ctrl_c_while_the_last_write_is_waited_for_leaves_nothing_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +220,15 @@ def test_without_a_thread_to_be_had_the_fit_goes_on(
         checkpoint.keep_soon(lambda: {"x": {"y": 1}})
         checkpoint.flush()
     assert written(path) == {"fit", "x"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a link needs rights there")
+def test_a_path_that_leads_up_from_behind_a_link_is_one_file(tmp_path: Path) -> None:
+    (tmp_path / "disk" / "data").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "disk" / "data")
+    with checkpoint_at(tmp_path / "link" / ".." / "checkpoint", facts) as checkpoint:
+        assert checkpoint.keep("x", lambda: {"x": {"y": 1}}, at_once=True)
+    assert written(tmp_path / "disk" / "checkpoint") == {"fit", "x"}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="an open file cannot be deleted there")

@@ -7,17 +7,20 @@ import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior
+from eventspace import KolmogorovDescent, KolmogorovModel, KolmogorovPosterior, Observations
 from eventspace._base.checkpoint import checkpoint_at
 from eventspace._base.errors import UserError
 from eventspace._base.records import digest
+from eventspace.data.digest import digest_of
 from tests.test_checkpoint import FITS, SHORT, Killed, assert_same, table
 from tests.test_checkpoint import at_every_step as at_every_step
 from tests.test_checkpoint import killed as killed
@@ -176,6 +179,41 @@ def test_the_checkpoint_of_another_fit_is_refused(
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         model.fit(table()[:rows], checkpoint=path)
+
+
+@pytest.mark.usefixtures("at_every_step")
+def test_given_pmfs_are_told_from_the_same_given_sets(tmp_path: Path) -> None:
+    path, square, given = tmp_path / "checkpoint", table(20, 20), np.eye(4)[np.arange(20) % 4]
+    KolmogorovDescent(4, random_state=0).fit(square, pmf=given, checkpoint=path)
+    with pytest.raises(ValueError, match=r"what is given beside the table, .* is something else"):
+        KolmogorovDescent(4, random_state=0).fit(square, indicators=given, checkpoint=path)
+
+
+@pytest.mark.usefixtures("at_every_step")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "the half-life was 9, and is none"),
+        ({"half_life": 8}, "the half-life was 9, and is 8"),
+        ({"half_life": 9, "scale": (0, 2)}, "the scale was 0 to 1, and is 0 to 2"),
+    ],
+)
+def test_the_same_ratings_read_in_another_way_are_told(
+    options: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    users, items = np.nonzero(np.isfinite(table()))
+    rows = pd.DataFrame({"user": users, "item": items, "p": table()[users, items], "time": users})
+    path, model = tmp_path / "checkpoint", KolmogorovDescent(3, random_state=0)
+    model.fit(Observations.of(rows, scale=(0, 1), half_life=9), checkpoint=path)
+    with pytest.raises(ValueError, match=re.escape(said)):
+        model.fit(Observations.of(rows, **{"scale": (0, 1), **options}), checkpoint=path)
+
+
+def test_a_table_whose_weights_fade_is_none_whose_weights_do_not() -> None:
+    rows = pd.DataFrame({"user": [0, 1], "item": [0, 0], "p": [0.0, 1.0], "time": [0, 9]})
+    fading = Observations.of(rows, scale=(0, 1), half_life=9)
+    weighted = replace(fading, forgetting=None)
+    assert digest_of(fading) != digest_of(weighted)
 
 
 @pytest.mark.usefixtures("at_every_step")

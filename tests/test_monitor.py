@@ -214,14 +214,14 @@ def test_two_users_do_not_say_that_a_refit_is_due(model, world) -> None:
     late = world.late[world.late["user"] < 2]
     found = model.monitor(late.assign(value=1 - late["value"]))
     assert found.rmse > 2 * found.expected_rmse
-    assert not (found.refit_due or found.can_tell)
+    assert (found.refit_due, found.can_tell) == (False, False)
     assert "the ratings are of 2 users only." in str(found)
 
 
 def test_an_empty_table_says_nothing(model, world) -> None:
     found = model.monitor(world.late.head(0))
     assert str(found) == "There are no new ratings."
-    assert not (found.refit_due or found.can_tell)
+    assert (found.refit_due, found.can_tell) == (False, False)
 
 
 def test_the_command_says_the_same(model, world, tmp_path, capsys) -> None:

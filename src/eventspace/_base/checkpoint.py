@@ -96,8 +96,8 @@ NOWHERE = Checkpoint()
 class CheckpointFile(Checkpoint):
     """A checkpoint in a database."""
 
-    def __init__(self, connection: Any, path: str) -> None:
-        self._connection, self.path, self._file = connection, path, os.path.abspath(path)
+    def __init__(self, connection: Any, path: str, file: Path) -> None:
+        self._connection, self.path, self._file = connection, path, file
         self._next: dict[str, float] = {}  # when a record may be written again
         self._first: dict[str, Record] = {}  # to be written with the first record
         self._waiting: dict[str, Record] = {}  # to be written when it is time
@@ -223,7 +223,7 @@ class CheckpointFile(Checkpoint):
 
         if self._closed:
             return False
-        if not os.path.exists(self._file):
+        if not self._file.exists():
             self._trouble = "was moved or deleted: the fit goes on without a checkpoint"
             return False
         first = dict(self._first)
@@ -276,9 +276,10 @@ def checkpoint_at(
     if not isinstance(where, str) or not where or "\0" in where:
         raise UserTypeError("is no path: name a file.", parameter="checkpoint", value=path)
     try:
+        file = _file_at(where)
         with _lock:
-            connection = _opened(where)
-        with closing(CheckpointFile(connection, where)) as checkpoint:
+            connection = _opened(file)
+        with closing(CheckpointFile(connection, where, file)) as checkpoint:
             _check(checkpoint, facts())
             try:
                 yield checkpoint
@@ -290,16 +291,20 @@ def checkpoint_at(
         raise UserError(_said(error), where=repr(where)) from error
 
 
-def _opened(path: str) -> Any:
-    """The database, which is ours alone from now on."""
-    import sqlite3
-
+def _file_at(path: str) -> Path:
+    """The whole path of a file: some short names mean no file to SQLite."""
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise UserError(f"The folder {str(folder)!r} of the checkpoint does not exist: make it.")
     if os.path.isdir(path):
         raise UserError("is a folder: name a file.", parameter="checkpoint", value=path)
-    file = folder / Path(path).name  # a whole path: some short names mean no file to SQLite
+    return folder / Path(path).name
+
+
+def _opened(file: Path) -> Any:
+    """The database, which is ours alone from now on."""
+    import sqlite3
+
     connection = sqlite3.connect(file, timeout=0.0, check_same_thread=False)
     try:
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")

@@ -19,10 +19,10 @@ def digest_of(table: Observations | Shards) -> str:
 
 
 def digest_of_arrays(arrays: Iterable[Any]) -> str:
-    """Of arrays, in their order."""
+    """Of arrays, in their order; None stands for one that is not there."""
     found = blake2b(digest_size=16)
     for part in arrays:
-        array = np.ascontiguousarray(part)
+        array = np.ascontiguousarray(() if part is None else part)
         found.update(f"{array.dtype.str}{array.shape}".encode())
         found.update(array.reshape(-1).view(np.uint8).data)
     return found.hexdigest()
@@ -33,6 +33,7 @@ def _parts(table: Observations | Shards) -> Iterator[Any]:
         yield _numbers(ids)
     yield np.array([*table.scale, table.missing])
     if isinstance(table, Observations):
+        yield table.forgetting  # which says what the weights mean
         yield from table.by_user[:4]
     else:
         for k in range(len(table.blocks)):

@@ -135,7 +135,8 @@ def _at_once(known: Observations, new: Observations) -> tuple[Observations, Obse
     check_jump(clock, newest, "The newest time")
     warn_of_old(clock, newest)
     now = max(clock.now, newest)
-    factor, counted = clock.by(now), float(known.by_user.weight.sum(dtype=np.float64))
+    counted = float(known.by_user.weight.sum(dtype=np.float64)) / clock.unit_weight
+    factor = clock.by(now)
     warn_if_faded(
         f"The newest time is {time_in_words(now)}. Beside it the ratings of the model",
         counted,

@@ -152,8 +152,7 @@ class KolmogorovDescent(DescentSettings, Estimator):
             given = given.taken(table.user_ids.order, table.item_ids.order)
             last, engine = self._last(by_id), self._told(table, given)
             parts = [*given, *(() if last is None else (last.pmf, last.codes))]
-            known = [part for part in parts if part is not None]
-            with checkpoint_of(checkpoint, by_id, settings, engine, *known) as kept:
+            with checkpoint_of(checkpoint, by_id, settings, engine, *parts) as kept:
                 descent = learn(by_id, settings, machine, given, last, kept)
             fit = DescentFit.of(gathered(by_id), descent, given.side)
             self.engine_ = engine

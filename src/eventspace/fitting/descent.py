@@ -127,7 +127,9 @@ def descend(
                 break
     except KeyboardInterrupt:
         descent.interrupted = True
-    descent.pmf, descent.gap = stage.pmfs()
+    pmf, gap = stage.pmfs()
+    if not np.isinf(gap).any():  # else it ended before the PMFs were solved for
+        descent.pmf, descent.gap = pmf, gap
     return descent
 
 

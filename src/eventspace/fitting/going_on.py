@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from eventspace._base.checkpoint import BESIDE, TABLE, Checkpoint, checkpoint_at
+from eventspace._base.checks import is_real
 from eventspace._base.version import __version__
 from eventspace.data.digest import digest_of, digest_of_arrays
 from eventspace.data.observations import Observations
@@ -37,12 +38,19 @@ def checkpoint_of(
     """
 
     def facts() -> dict[str, str]:
-        given = {k: repr(v) for k, v in vars(settings).items() if k not in EITHER_WAY}
+        import numba
+
+        fading = table.forgetting if isinstance(table, Observations) else None
+        given = {k: _told(v) for k, v in vars(settings).items() if k not in EITHER_WAY}
         if settings.random_state is not None:
             given["random_state"] = _told(settings.random_state)
         return {
             "the estimator": ESTIMATORS[type(settings).__name__],
             "the version of eventspace": __version__,
+            "the version of NumPy": np.__version__,
+            "the version of numba": numba.__version__,
+            "the scale": "{:g} to {:g}".format(*table.scale),
+            "the half-life": "none" if fading is None else fading.life,
             TABLE: digest_of(table),
             BESIDE: digest_of_arrays(more),
             "the engine": "cuda" if engine.startswith("cuda") else "cpu",
@@ -52,10 +60,13 @@ def checkpoint_of(
     return checkpoint_at(path, facts)
 
 
-def _told(random_state: Any) -> str:
-    """A random state in words: a number, or where a generator stands."""
-    if isinstance(random_state, np.random.RandomState):
-        state: Any = random_state.get_state()
+def _told(setting: Any) -> str:
+    """A setting in words, equal ones alike; of a generator, where it stands."""
+    if isinstance(setting, np.random.RandomState):
+        state: Any = setting.get_state()
         digest = blake2b(state[1].tobytes() + repr(state[2:]).encode(), digest_size=8)
         return f"a generator at {digest.hexdigest()}"
-    return repr(random_state)
+    if is_real(setting):
+        number = float(setting)
+        return str(int(number)) if number.is_integer() else repr(number)
+    return repr(setting)
