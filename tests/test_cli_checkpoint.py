@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eventspace import load
+from eventspace import KolmogorovModel, load
 from eventspace._base import checkpoint as checkpoints
 from eventspace._base.checkpoint import CheckpointFile
 from tests.command import in_process
@@ -48,6 +48,23 @@ def test_a_command_goes_on_and_removes_the_checkpoint(table, tmp_path, capsys, m
     one, two = (load(path) for path in models)
     np.testing.assert_array_equal(one.pmf, two.pmf)
     np.testing.assert_array_equal(one.codes, two.codes)
+
+
+def test_an_early_ctrl_c_says_that_the_checkpoint_stays(
+    table, tmp_path, capsys, monkeypatch
+) -> None:
+    """There is no model so far, but some of the work is kept."""
+
+    def interrupted(self, *arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KolmogorovModel, "fit", interrupted)
+    kept = tmp_path / "checkpoint"
+    command = ["fit", str(table), "-o", str(tmp_path / "m"), *QUICK, "--checkpoint", str(kept)]
+    said = in_process(command, capsys, code=130).err
+    assert said == (
+        f"eventspace: interrupted: no model yet; the same command goes on from what {kept} keeps\n"
+    )
 
 
 def test_what_cannot_be_a_checkpoint_is_told_in_one_line(table, tmp_path, capsys) -> None:

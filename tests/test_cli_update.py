@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from eventspace import KolmogorovDescent, KolmogorovPosterior, load
+from eventspace import KolmogorovDescent, KolmogorovPosterior, Observations, load
+from eventspace._base.placing import alone_with
 from eventspace.fitted import FittedModel
-from tests.command import in_process, written
+from tests.command import COMMAND, in_process, written
 from tests.observing import probabilities
 
 NUMBERED = "7,3,5\n8,3,1\n9,3,4\n"
@@ -46,6 +49,40 @@ def test_without_a_place_the_model_is_replaced(model, capsys) -> None:
     done = in_process(["update", model, "-", "--json"], capsys, stdin=table)
     assert json.loads(done.out)["users"] == 31
     assert load(model).observations.n_users == 31
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no turns")
+def test_updates_of_one_model_wait_for_their_turn(model, tmp_path, capsys) -> None:
+    """Nothing of what another took in is lost."""
+    new = [written(tmp_path / f"{name}.csv", f"user,item,rating\n{name},i0,2\n") for name in "ab"]
+    with alone_with(model, wait=lambda: None):
+        command = [*COMMAND, "update", str(model), str(new[0])]
+        other = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert other.stderr is not None
+        said = other.stderr.readline()
+        load(model).update(new[1]).save(model)
+    said += other.communicate()[1]
+    assert "another update of this model is under way: waiting for it" in said
+    assert other.returncode == 0
+    assert {"a", "b"} < set(load(model).user_ids)
+    in_process(["update", model, new[0]], capsys)  # it has let go
+
+
+@pytest.mark.parametrize("life", [None, "30D"])
+def test_a_day_without_ratings_changes_nothing(life, ratings, tmp_path, capsys) -> None:
+    table = ratings if life is None else ratings.assign(date="2021-12-31")
+    KolmogorovDescent(3, random_state=0).fit(Observations.of(table, half_life=life)).save(
+        tmp_path / "m"
+    )
+    before = load(tmp_path / "m")
+    empty = written(tmp_path / "empty.csv", ",".join(table.columns) + "\n")
+    done = in_process(["update", tmp_path / "m", empty], capsys)
+    assert "386 ratings, before 386; new users: none; new items: none" in done.err
+    for after in (load(tmp_path / "m"), before.update(empty), before.update(table.head(0))):
+        np.testing.assert_array_equal(after.pmf, before.pmf)
+        assert after.observations.forgetting == before.observations.forgetting
+    done = in_process(["monitor", tmp_path / "m", empty], capsys)
+    assert done.out == "There are no new ratings.\n"
 
 
 def test_ids_are_as_the_model_has_them(tmp_path, capsys) -> None:

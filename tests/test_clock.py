@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
 from eventspace import KolmogorovDescent, Observations
 from eventspace.data.forgetting import _respelt
@@ -125,17 +126,25 @@ def test_numbers_beside_a_duration_are_seconds_since_1970(times, told, tmp_path,
 
 
 def test_an_update_in_another_unit_says_what_its_times_would_be() -> None:
-    """Also with a half-life so long that they do not count for nothing."""
+    """Numbers are refused. A table that was read with a half-life of its own is warned of."""
     seen = Observations.of(table(DAYS), half_life="3652D")
     model = KolmogorovDescent(2, random_state=0).fit(seen)
+    before = model.fitted_
     for time, told, count in (
         (20211231, "1970-08-22", "0.028 at most"),
         (-61680341885, "0015-06-06", "less than a millionth"),
         (-1e14, "before year 1", "less than a millionth"),
     ):
-        said = rf"\({told} as seconds since 1970\): these ratings count {count}"
-        with pytest.warns(UserWarning, match=f"is {time:.15g} {said}"):
+        said = (
+            rf"newest, is {time:.15g}, which as seconds since 1970 is {told}\. The model has half"
+        )
+        with pytest.raises(ValueError, match=said):
             model.update(one(time))
+        assert model.fitted_ is before
+        said = rf"\({told} as seconds since 1970\): these ratings count {count}"
+        own = Observations.of(one(time), scale=(0, 1), half_life=3652 * 86400)
+        with pytest.warns(UserWarning, match=f"is {time:.15g} {said}"):
+            clone(model).fit(seen).update(own)
 
 
 def test_a_half_life_without_a_unit_is_told_to_be_seconds_where_the_times_are() -> None:
@@ -144,7 +153,7 @@ def test_a_half_life_without_a_unit_is_told_to_be_seconds_where_the_times_are() 
     rows = pd.DataFrame({"user": range(1000), "item": 0, "value": 0.5})
     steady = rows.assign(time=1.2e9 + 1000.0 * np.arange(1000))
     for life in (365, "365"):
-        with pytest.warns(UserWarning, match=rf"is 2008-01-22\. .* like 1\.2 new ones\. .*{hint}"):
+        with pytest.warns(UserWarning, match=rf"is 2008-01-22\. .* like 0\.18 new ones\. .*{hint}"):
             Observations.of(steady, half_life=life)
     evenings = rows.assign(time=np.where(np.arange(1000) < 995, 1.2e9, 1.3e9))
     with pytest.raises(ValueError, match=rf"millionth\..*{hint}.*Else correct .*than 6\.08333 min"):
@@ -166,7 +175,7 @@ def test_one_late_date_does_not_make_the_others_count_for_nothing() -> None:
     with pytest.raises(ValueError, match=r"row 3 .* is 2199-01-01, after the year 2100"):
         Observations.of(table([*DAYS[:3], "2199-01-01"]), half_life="9999D")
     steady = pd.DataFrame({"user": range(500), "item": 0, "value": 0.5, "time": range(500)})
-    with pytest.warns(UserWarning, match="the 500 ratings count like 2 new ones") as caught:
+    with pytest.warns(UserWarning, match="the 499 older ratings count like 1 new ones") as caught:
         Observations.of(steady, half_life=1)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
@@ -183,11 +192,6 @@ def test_an_update_does_not_make_all_that_is_known_count_for_nothing(model) -> N
         model.update(Observations.of(late, scale=(0, 1), half_life="365D"))
     with pytest.raises(ValueError, match="is 2199-01-01, after the year 2100"):
         model.update(one("2199-01-01"))
-    days = one(SECONDS[-1] / 86400)
-    said = r"is 18992 \(1970-01-01 as seconds .*: these ratings .* in one unit\?"
-    with pytest.warns(UserWarning, match=said) as caught:
-        model.update(days)
-    assert len(caught) == 1
     with pytest.raises(
         ValueError, match=r"Beside it all.*If it is in milliseconds, divide by 1000"
     ):
@@ -201,13 +205,14 @@ def test_an_update_beside_which_all_that_is_known_hardly_counts_is_warned_of(
     tmp_path, capsys
 ) -> None:
     """As after a long silence. A seventh half-life leaves less than a hundredth."""
-    model = KolmogorovDescent(2, random_state=0).fit(Observations.of(table(DAYS), half_life="30D"))
+    now = Observations.of(table(DAYS[-1:] * 4), half_life="30D")
+    model = KolmogorovDescent(2, random_state=0).fit(now)
     model.save(tmp_path / "m")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.update(one("2022-06-29"))  # six half-lives
     said = (
-        r"The newest time is 2023-01-25\. Beside it the ratings of the model count like 0\.0081 "
+        r"The newest time is 2023-01-25\. Beside it the ratings of the model count like 0\.0082 "
         r"new ones\. Before, it had half-life 30 days, now 2022-06-29\. If .* is wrong, go back"
     )
     with pytest.warns(UserWarning, match=said) as caught:
@@ -216,7 +221,16 @@ def test_an_update_beside_which_all_that_is_known_hardly_counts_is_warned_of(
     assert caught[0].filename == __file__
     one("2022-09-01").to_csv(tmp_path / "t.csv", index=False)
     done = in_process(["update", tmp_path / "m", tmp_path / "t.csv"], capsys)
-    assert "Beside it the ratings of the model count like 0.0071 new ones." in done.err
+    assert "Beside it the ratings of the model count like 0.014 new ones." in done.err
+
+
+def test_a_rating_of_many_trials_fades_as_one(model) -> None:
+    rows = table([SECONDS[-1]] * 4).assign(successes=[100, 900, 800, 200], trials=1000)
+    seen = Observations.of(rows.drop(columns="value"), half_life="30D")
+    model = KolmogorovDescent(2, random_state=0).fit(seen)
+    late = one("2022-09-01").assign(successes=1, trials=2).drop(columns="value")
+    with pytest.warns(UserWarning, match="the ratings of the model count like 0.014 new ones"):
+        model.update(late)
 
 
 def test_the_future_is_refused_where_all_that_is_known_would_hardly_count(
@@ -310,12 +324,14 @@ def test_the_times_of_rows_that_are_dropped_do_not_matter(model) -> None:
 
 
 def test_most_ratings_may_lie_long_ago_if_not_nearly_all_do() -> None:
-    """As those of one winter beside the next."""
+    """As those of one winter beside the next, or all but the last day's by a wrong unit."""
     rows = pd.DataFrame({"user": range(1000), "item": 0, "value": 0.5, "time": 0.0})
     rows.loc[980:, "time"] = 1000.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with pytest.warns(UserWarning, match="the 980 older ratings count like 1.2e-35 new ones"):
         assert Observations.of(rows, half_life=7).n_observed == 1000
+    days = rows.assign(time=1.7e9 + 86400 * (np.arange(1000) // 20))  # 20 on the last day
+    with pytest.warns(UserWarning, match="write '365D' if it is in days"):
+        Observations.of(days, half_life=365)
     rows.loc[980:990, "time"] = 0.0
     with pytest.raises(ValueError, match="Beside it and 8 more the other 991 ratings, until 0"):
         Observations.of(rows, half_life=7)

@@ -108,9 +108,9 @@ def test_successes_fade_after_they_are_divided_by_their_trials() -> None:
 
 
 def test_what_is_ancient_is_never_nothing() -> None:
-    seen = Observations.of(
-        frame([(0, 0, 0), (0, 1, 20), (1, 0, 20)]), scale=(0, 1), half_life=1e-300
-    )
+    rows = frame([(0, 0, 0), (0, 1, 20), (1, 0, 20)])
+    with pytest.warns(UserWarning, match="the 1 older ratings count like 1.2e-38 new ones"):
+        seen = Observations.of(rows, scale=(0, 1), half_life=1e-300)
     assert_allclose(seen.by_user.weight, [LEAST, 1.0, 1.0])
     later = seen.at(1e9)
     assert_allclose(later.by_user.weight, LEAST)
@@ -155,7 +155,7 @@ def test_the_last_of_a_pair_is_the_latest() -> None:
     assert weight == 1.0
 
 
-@pytest.mark.filterwarnings("ignore:The newest time is .* Beside it the ratings of the model")
+@pytest.mark.filterwarnings("ignore:The .*time .* Beside it the .*ratings .*count like")
 @QUICK
 @given(ROWS, st.lists(ROWS, max_size=3), st.sampled_from([1.0, 3.0, 40.0]))
 def test_updates_in_any_order_of_times_weigh_each_rating_by_its_age(first, others, life) -> None:

@@ -181,3 +181,17 @@ def test_integers_of_a_wide_range_keep_their_values(kind) -> None:
 def test_times_beyond_those_of_python_are_refused(kind) -> None:
     with pytest.raises(ValueError, match=r"An id of kind .* cannot be read"):
         number(pa.array([1, 2**62], pa.int64()).cast(kind), "user")
+
+
+def test_what_is_known_as_another_kind_is_found() -> None:
+    numbers, texts = Ids(np.array([1, 2, 76561198000000001])), Ids(np.array(["1", "x"], object))
+    asked: list[Any] = ["1", "x", 2, "002", "2.0", "76561198000000001", (1,), "nan", 5]
+    assert numbers.spelt_otherwise(Ids(np.array([*asked, None], object)[:-1])) == [
+        ("1", 1),
+        ("002", 2),
+        ("2.0", 2),
+        ("76561198000000001", 76561198000000001),
+    ]
+    assert texts.spelt_otherwise(Ids(np.array([1, 2]))) == [(1, "1")]
+    assert texts.spelt_otherwise(Ids(np.array([1.0, 1.5]))) == [(1.0, "1")]
+    assert texts.spelt_otherwise(texts) == []

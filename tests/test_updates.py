@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from eventspace import Observations
+from eventspace import KolmogorovDescent, Observations
 from eventspace.data.updates import read_update
 from tests import naive
 
@@ -136,3 +137,13 @@ def test_changes_that_cannot_be_made_are_named(table: Any, forget: Any, message:
     known = Observations.of((["ann", "bob", "bob"], ["Heat", "Heat", "Up"], [1, 2, 5]))
     with pytest.raises(ValueError, match=message):
         read_update(known, table, forget)
+
+
+def test_new_ids_that_are_known_but_for_their_kind_are_warned_of() -> None:
+    table = pd.DataFrame({"user": [1, 1, 2, 2], "item": ["a", "b", "a", "b"], "p": [0.0, 1, 1, 0]})
+    model = KolmogorovDescent(2, random_state=0).fit(table)
+    said = r"^The new user '1', and 1 more like it, are not the known user 1: a number and a text"
+    with pytest.warns(UserWarning, match=said) as caught:
+        model.update(table.assign(user=["1", "2", "3", "4"]))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
@@ -55,6 +55,33 @@ def _beside(target: str) -> Iterator[BinaryIO]:
         raise
     finally:
         _parts.discard(name)
+
+
+@contextmanager
+def alone_with(path: str | os.PathLike[str], wait: Callable[[], None]) -> Iterator[None]:
+    """While a file is read, changed and put in place again, others who do so wait for their turn.
+
+    ``wait`` is told once if it is another's turn. Windows, and some file systems of a network, know
+    no such turns.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    while os.path.isfile(path):
+        with open(path, "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                wait()
+                fcntl.flock(file, fcntl.LOCK_EX)
+            except OSError:
+                break
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                yield
+                return
+    yield
 
 
 def abandon() -> None:

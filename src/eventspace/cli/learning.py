@@ -150,7 +150,14 @@ def fit(
     ids = {"user_attributes": seen.user_ids, "item_attributes": seen.item_ids}
     tables = {name: inputs.attributes(path, text, ids[name]) for name, path in attributes.items()}
     kept = {} if checkpoint is None else {"checkpoint": checkpoint}
-    model.fit(seen, **tables, **kept)
+    try:
+        model.fit(seen, **tables, **kept)
+    except KeyboardInterrupt as error:
+        if checkpoint is None:
+            raise
+        interrupts.hold(error)
+        say(f"interrupted: no model yet; the same command goes on from what {checkpoint} keeps")
+        raise typer.Exit(interrupts.exit_code()) from None
     model.save(output)
     if as_json:
         write_json(facts(model.fitted_))

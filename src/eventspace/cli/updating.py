@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eventspace._base.errors import UserError
+from eventspace._base.placing import alone_with
 from eventspace._base.printable import shown
 from eventspace.cli import options
 from eventspace.cli.terminal import say
@@ -61,16 +63,17 @@ def update(
     for read in (table, forget):
         check_model_output(place, read)
     text = inputs.written(sep, decimal, encoding, header)
-    known = load(model)
-    seen, new, pairs = known.observations, None, None
-    if table is not None:
-        columns = inputs.Columns(user, item, value, weight, successes, trials)
-        new = inputs.changes(table, text, columns, wide, seen, time, seen.forgetting)
-    if forget is not None:
-        named = inputs.pairs(forget, text, user, item, seen)
-        pairs = inputs.like(named[0], seen.user_ids), inputs.like(named[1], seen.item_ids)
-    updated = known.update(new, forget=pairs)
-    updated.save(place)
+    with alone_with(model, _wait) if output is None else nullcontext():
+        known = load(model)
+        seen, new, pairs = known.observations, None, None
+        if table is not None:
+            columns = inputs.Columns(user, item, value, weight, successes, trials)
+            new = inputs.changes(table, text, columns, wide, seen, time, seen.forgetting)
+        if forget is not None:
+            named = inputs.pairs(forget, text, user, item, seen)
+            pairs = inputs.like(named[0], seen.user_ids), inputs.like(named[1], seen.item_ids)
+        updated = known.update(new, forget=pairs)
+        updated.save(place)
     if as_json:
         write_json(facts(updated))
     else:
@@ -123,6 +126,10 @@ def monitor(
     outputs.echo(found)
     if output != "-":
         outputs.write(dict(found.moved), output, outputs.form_of(output, form, as_json))
+
+
+def _wait() -> None:
+    say("another update of this model is under way: waiting for it")
 
 
 def _new(ids: Ids, n_known: int) -> str:

@@ -52,6 +52,11 @@ class Forgetting(NamedTuple):
         return float(np.exp2((self.now - later) / self.half_life))
 
     @property
+    def dated(self) -> bool:
+        """Whether times are seconds since 1970, as far as they tell."""
+        return _is_date(self.now)
+
+    @property
     def words(self) -> str:
         """The half-life and the time."""
         return f"half-life {self.life}, now {time_in_words(self.now)}"
@@ -59,7 +64,7 @@ class Forgetting(NamedTuple):
     @property
     def life(self) -> str:
         """The half-life, with its unit where the times are dates."""
-        return life_in_words(self.half_life, _is_date(self.now))
+        return life_in_words(self.half_life, self.dated)
 
 
 HalfLife = float | str | timedelta | Forgetting  # the last: as other observations fade
@@ -94,7 +99,7 @@ def unit_hint(time: float) -> str:
 
 def day_hint(fading: Forgetting) -> str:
     """What to do about a half-life without a unit, if that is seconds but is likely to be days."""
-    if not _is_date(fading.now) or fading.half_life >= UNITS["day"]:
+    if not fading.dated or fading.half_life >= UNITS["day"]:
         return ""
     return (
         f" The times look like seconds since 1970, so the half-life of {fading.half_life:.15g} is "
@@ -170,7 +175,7 @@ def check_jump(known: Forgetting, newest: float, place: str) -> None:
     future = FIRST_DATE <= known.now < real_time() + UNITS["day"] < newest
     most, share = (-math.log2(LITTLE), "hundredth") if future else (GONE, "millionth")
     if newest - known.now > most * known.half_life:
-        hint = unit_hint(newest) if _is_date(known.now) else ""
+        hint = unit_hint(newest) if known.dated else ""
         doubt = "It lies in the future." if future else "Are times in one unit?"
         raise UserError(
             f"{place} is {time_in_words(newest)}. Beside it all that is known would count less "
@@ -187,7 +192,7 @@ def warn_if_faded(beside: str, before: float, after: float, advice: str) -> None
 
 def warn_of_old(known: Forgetting, newest: float) -> None:
     """Warn of ratings that count for nothing beside what is known, or are in another unit."""
-    foreign = _is_date(known.now) and newest < FIRST_DATE
+    foreign = known.dated and newest < FIRST_DATE
     told, age = time_in_words(newest), (known.now - newest) / known.half_life
     if foreign:
         told += f" ({time_in_words(newest, dates=True)} as seconds since 1970)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,25 @@ class Ids:
         new = new[order_of(others.values[new])]
         positions[new] = len(self) + np.arange(new.size)
         return Ids(_concatenated(self.values, others.values[new])), positions
+
+    def spelt_otherwise(self, others: Ids) -> list[tuple[Hashable, Hashable]]:
+        """Unknown ids of ``others`` that are known as another kind: "7" as 7, or 7 as "7"."""
+        unknown = others.values[self.positions(others.values) < 0].tolist()
+        pairs = [(id_, other) for id_ in unknown if (other := _of_other_kind(id_)) is not None]
+        at = self.positions(np.array([*(other for _, other in pairs), None], dtype=object)[:-1])
+        return [(id_, self[k]) for (id_, _), k in zip(pairs, at.tolist(), strict=True) if k >= 0]
+
+
+def _of_other_kind(id_: Hashable) -> Hashable | None:
+    """The number that a text spells, or the text that spells a number."""
+    if isinstance(id_, str):
+        for kind in (int, float):
+            with suppress(ValueError):
+                return kind(id_)
+        return None
+    if isinstance(id_, float) and id_.is_integer():
+        return str(int(id_))
+    return str(id_) if isinstance(id_, int | float) else None
 
 
 def in_row(row: int) -> str:

@@ -63,7 +63,7 @@ def ordered(
     if not raw.valued:
         duplicates = "last"
     raw, scale = clean(raw, option)
-    forgetting = None
+    forgetting = None if clock is None else clock.known  # of no rows, as what they come to
     if clock is not None and raw.times is not None and raw.times.size:
         forgetting = clock.forgetting(raw)
         weights = forgetting.weights(raw.times, raw.weights)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eventspace._base.errors import UserError
+from eventspace._base.errors import UserError, warn
 from eventspace._base.printable import shown
 from eventspace._base.types import Floats, Positions
 from eventspace.data.entries import Entries, group, merge_repeats, revised, transpose
@@ -83,6 +83,8 @@ def read_update(known: Observations, X: Any, forget: Any) -> Update:
             shell="name a table of ratings, or pairs with --forget.",
         )
     new = read_new(known, X, known.forgetting if X is not None else None)
+    _warn_of_spelling("user", known.user_ids, new.user_ids)
+    _warn_of_spelling("item", known.item_ids, new.item_ids)
     known, new, factor = _at_once(known, new)
     gone = _pairs(known, forget)
     weighted = known.weighted or new.weighted
@@ -145,6 +147,19 @@ def _at_once(known: Observations, new: Observations) -> tuple[Observations, Obse
         "before, or fit again.",
     )
     return known.at(now), new.at(now), factor
+
+
+def _warn_of_spelling(what: str, known: Ids, now: Ids) -> None:
+    """Warn of new ids that are known ones but for their kind, as after a detour through JSON."""
+    alike = known.spelt_otherwise(Ids(now.values[len(known) :]))
+    if alike:
+        new, old = alike[0]
+        more = f", and {len(alike) - 1:,} more like it," * (len(alike) > 1)
+        verb = "are" if more else "is"
+        warn(
+            f"The new {what} {shown(new)}{more} {verb} not the known {what} {shown(old)}: a number "
+            "and a text are two ids. If one is meant, write it as in the fit."
+        )
 
 
 def _unrated(rows: Positions, known: Entries) -> Positions:

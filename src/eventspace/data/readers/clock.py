@@ -62,6 +62,12 @@ class Clock(NamedTuple):
             raise UserError(f"{place} is {newest:.15g}, {beyond}.{unit_hint(newest)}")
         if self.seconds and not self.dates and newest < FIRST_DATE:
             raise self._in_another_unit(newest, place)
+        if not self.dates and newest < FIRST_DATE and self.known is not None and self.known.dated:
+            raise UserError(
+                f"{place}, the newest, is {newest:.15g}, which as seconds since 1970 is "
+                f"{time_in_words(newest, dates=True)}. The model has {self.known.words}: make the "
+                "column dates, or multiply it so that it holds such seconds."
+            )
         if self.known is not None:
             check_jump(self.known, newest, place)
         else:
@@ -84,7 +90,7 @@ class Clock(NamedTuple):
     def _check_fading(self, times: Floats, place: str) -> None:
         """Refuse a few times so late that all other ratings would count for nothing beside them.
 
-        Warn if ratings fade so fast that hardly any count.
+        Warn if ratings fade so fast that hardly any count but those of the newest time.
         """
         fading = Forgetting(self.half_life, float(times.max()))
         newest = f"{place} is {time_in_words(fading.now, self.seconds)}"
@@ -101,9 +107,11 @@ class Clock(NamedTuple):
                 f"less than a millionth.{hint} {'Else correct' if hint else 'Correct'} the time, "
                 f"leave it out, or state a longer half-life than {life}."
             )
-        left = float(fading.weights(times, None).sum(dtype=np.float64))
+        older = times[times < fading.now]
+        left = float(fading.weights(older, None).sum(dtype=np.float64))
         doubt = f" Is it right, and the half-life, {life}, long enough, and in the times' unit?"
-        warn_if_faded(f"{newest}. Beside it the {n:,} ratings", n, left, hint or doubt)
+        beside = f"{newest}. Beside it the {len(older):,} older ratings"
+        warn_if_faded(beside, len(older), left, hint or doubt)
 
 
 def clock_of(
