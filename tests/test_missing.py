@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from eventspace import (
     KolmogorovDescent,
@@ -326,3 +328,69 @@ def test_labels_tell_what_those_who_say_yes_have_more_of() -> None:
     model = KolmogorovDescent(3, random_state=0).fit(stored(baskets(200)))
     for liked in model.events()["likes"]:
         assert len({item % 3 for item in liked}) <= 1  # of one kind each
+
+
+@pytest.mark.parametrize("missing", ["no", 0.1])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        KolmogorovDescent(3, random_state=0),
+        KolmogorovEnsemble(3, n_models=2, random_state=0),
+        KolmogorovPosterior(3, **QUICK),
+        KolmogorovModel(3, **QUICK),
+    ],
+    ids=lambda kind: type(kind).__name__,
+)
+def test_who_is_known_may_meet_what_is_new(kind, missing) -> None:
+    for known, new in (([0], [77]), ([77], [0]), ([0, 77], [77, 0]), ([0], [1])):
+        users, items = np.nonzero(baskets())
+        model = clone(kind).fit(Observations.of((users, items), missing=missing))
+        model.update((known, new))
+        p = model.predict((known, new))
+        assert ((p >= 0) & (p <= 1)).all()
+
+
+@pytest.mark.parametrize("solver", ["exact", "local"])
+@pytest.mark.parametrize(("n_events", "missing"), [(8, 0.1), (32, 0.1), (64, 1e3), (64, 1e6)])
+def test_tiny_weights_beside_what_is_missing_do_not_go_on_for_ever(
+    solver: str, n_events: int, missing: float
+) -> None:
+    """What rounding leaves of their sums is no gain."""
+    rows = ([0, 1, 0, 1], ["a", "a", "b", "c"], [1.0] * 4, [1e-10, 1e-10, 1.0, 1.0])
+    for seed in range(4):
+        model = KolmogorovDescent(n_events, indicator_solver=solver, random_state=seed, n_init=1)
+        model.fit(Observations.of(rows, missing=missing))
+        assert np.isfinite(model.history_).all()
+
+
+@given(st.integers(0, 10_000))
+def test_sets_are_the_best_also_beside_heavy_missing_ones(seed: int) -> None:
+    """Against enumeration, given PMFs; sums that decide are as exact as float64 has them."""
+    rng, missing, n_events = np.random.default_rng(seed), 1e6, 3
+    pmf = rng.dirichlet(np.ones(n_events), 5)
+    full = rng.random((5, 4)) < 0.6
+    full[:, 0] = full[0] = True
+    users, items = np.nonzero(full)
+    p, w = rng.random(len(users)), 10.0 ** rng.uniform(-3, 3, len(users))
+    seen = Observations.of((users, items, p, w), missing=missing)
+    model = KolmogorovDescent(n_events, n_iter=1, random_state=0).fit(seen, pmf=pmf)
+    sets = np.array(list(itertools.product([0.0, 1.0], repeat=n_events)))
+    weight, value = np.full((5, 4), missing), np.zeros((5, 4))
+    weight[users, items], value[users, items] = w, p
+    errors = ((pmf @ sets.T)[:, None] - value[:, :, None]) ** 2
+    costs = np.einsum("ui,uis->is", weight, errors)
+    own = np.array([(sets == row).all(axis=1).argmax() for row in model.indicators_])
+    slack = 1.001e-7 * weight.sum(axis=0)
+    assert (costs[np.arange(4), own] <= costs.min(axis=1) + slack)[model.proved_].all()
+
+
+def test_a_column_of_times_is_no_value_where_it_is_named() -> None:
+    table = VISITS.assign(day=[1.0, 5.0, 2.0, 9.0, 4.0])
+    for read in (Observations.of, Observations.from_long):
+        with pytest.raises(ValueError, match="Column 'day' may be the value"):
+            read(table, missing="no")
+        seen = read(table, missing="no", time="day", half_life=3)
+        assert seen.forgetting is not None
+        assert seen.forgetting.now == 9.0
+    pairs = table[["user", "item", "day"]].set_axis(["a", "b", "day"], axis=1)
+    assert Observations.of(pairs, missing="no", time="day", half_life=3).n_observed == 4

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import stats
 from sklearn.base import clone
@@ -208,6 +210,34 @@ def test_users_with_a_noise_of_their_own_have_not_moved() -> None:
     law = Usual.of(n.astype(float), total, square)
     assert law.apart == pytest.approx(apart, rel=0.4)
     assert law.dispersion == pytest.approx(2.0, rel=0.1)
+
+
+@pytest.mark.parametrize("library", [pl.DataFrame, pa.Table.from_pandas])
+def test_users_and_items_of_other_kinds_stand_in_one_column(world, library) -> None:
+    """As text where a column holds one kind only."""
+    early, late = (
+        library(part.assign(item=[f"film {i}" for i in part["item"]]))
+        for part in (world.early, world.late)
+    )
+    found = KolmogorovDescent(4, random_state=0).fit(early).monitor(late).moved
+    ids = found["id"].to_list() if library is pl.DataFrame else found["id"].to_pylist()
+    assert {"film 7", "7"} < set(ids)
+
+
+@pytest.mark.parametrize("high", [1e-300, 1e100, 1e200])
+def test_any_scale_is_judged_alike(model, world, high: float) -> None:
+    parts = (part.assign(value=part["value"] * high) for part in (world.early, world.late))
+    early, late = parts
+    scaled = clone(model).fit(Observations.of(early, scale=(0, high)))
+    found, expected = scaled.monitor(late), model.monitor(world.late)
+    assert found.rmse == pytest.approx(high * expected.rmse, rel=1e-3)
+    columns = ["rmse", "expected"]
+    np.testing.assert_allclose(
+        np.sort(found.moved[columns], axis=0),
+        high * np.sort(expected.moved[columns], axis=0),
+        rtol=0.05,
+    )
+    assert np.isfinite(found.moved[["surprise", "p_value", "q_value"]]).all(axis=None)
 
 
 def test_two_users_do_not_say_that_a_refit_is_due(model, world) -> None:

@@ -147,3 +147,16 @@ def test_new_ids_that_are_known_but_for_their_kind_are_warned_of() -> None:
         model.update(table.assign(user=["1", "2", "3", "4"]))
     assert len(caught) == 1
     assert caught[0].filename == __file__
+
+
+def test_the_error_is_right_after_a_heavy_rating_is_replaced() -> None:
+    """What is left of a great sum by subtraction is rounding."""
+    rng = np.random.default_rng(0)
+    users, items = np.nonzero(np.ones((12, 8)))
+    values, weights = rng.random(96), np.ones(96)
+    weights[5] = 1e24
+    model = KolmogorovDescent(2, random_state=0).fit((users, items, values, weights))
+    model.update(([users[5]], [items[5]], [0.5], [1.0]))
+    u, i, p = model.observations_.coo()
+    error = np.square(p - (model.pmf_ @ model.indicators_.T)[u, i]).sum()
+    assert model.error_ == pytest.approx(error, rel=1e-6)

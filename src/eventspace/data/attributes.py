@@ -17,6 +17,8 @@ from eventspace.data.ids import Ids
 from eventspace.data.readers.roles import with_role
 from eventspace.data.readers.tables import Table, table_of
 
+MOST = 1e100  # a file holds no greater number, and none has a square beyond float64
+
 
 class Attributes(NamedTuple):
     """Some numbers of each user, or of each item; NaN where nothing is known."""
@@ -129,4 +131,7 @@ def _numbers(table: Table, j: int, name: str, what: str) -> Floats:
 def _finite(numbers: Floats, what: str) -> Floats:
     if np.isinf(numbers).any():
         raise UserError(f"{what} holds an infinite number: leave it out, or make it NaN.")
+    if (np.abs(numbers) > MOST).any():
+        most = np.nanmax(np.abs(numbers))
+        raise UserError(f"{what} holds {most:g}, more than {MOST:g}: divide it by some number.")
     return numbers

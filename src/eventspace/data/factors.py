@@ -14,6 +14,7 @@ from eventspace.data.ids import Ids
 from eventspace.data.invariants import simplex_flaw
 from eventspace.data.observations import Observations
 
+ROUNDING = 1e-8  # of a sum: what is left of it by subtraction, if no more, is mostly rounding
 _BLOCK = 1 << 20  # numbers held of a side
 
 
@@ -53,6 +54,12 @@ def squared_errors(
 def squared_error(observations: Observations, pmf: Floats, indicators: NDArray[Any]) -> float:
     """The weighted sum of (theta_u . psi_i - p_ui)^2."""
     return float(squared_errors(observations, pmf, indicators).sum())
+
+
+def told_by_sums(observations: Observations, error: float) -> bool:
+    """Whether sums of squares tell an error: beside one great weight all others are rounding."""
+    weight, value = observations.by_user.weight, observations.by_user.value
+    return not weight.size or error > ROUNDING * float(weight @ np.square(value, dtype=np.float64))
 
 
 def sum_of_squares(

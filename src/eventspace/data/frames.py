@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -27,6 +30,14 @@ def data_frame(columns: dict[str, Any], library: str) -> DataFrame:
         return pd.DataFrame(arrays)
     import narwhals as nw
 
-    # others find the type of Python's objects, but keep numpy's arrays of them as they are
-    plain = {name: a.tolist() if a.dtype == object else a for name, a in arrays.items()}
+    plain = {name: _of_one_kind(a) if a.dtype == object else a for name, a in arrays.items()}
     return cast("DataFrame", nw.from_dict(plain, backend=cast("Any", library)).to_native())
+
+
+def _of_one_kind(column: NDArray[np.object_]) -> list[Any]:
+    """Python's objects, whose type other libraries find; of more than one type, as text."""
+    values = column.tolist()
+    kinds = {type(value) for value in values if value is not None}
+    return (
+        values if len(kinds) < 2 else [value if value is None else str(value) for value in values]
+    )

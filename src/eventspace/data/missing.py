@@ -13,7 +13,7 @@ from eventspace.data.entries import Entries
 from eventspace.data.scale import TOLERANCE, ScaleOption
 
 MissingOption = Literal["unknown", "no"] | float | None
-MOST_WEIGHT = 1e20
+MOST_WEIGHT = 1e6  # beside greater ones the weights of what is stored are lost in rounding
 
 
 def weight_of_missing(option: Any) -> float:

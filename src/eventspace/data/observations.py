@@ -130,7 +130,7 @@ class Observations:
             return data._aligned(scale, known, None if missing is None else weight)
         table = table_of(data, options=options)
         with naming(data):
-            roles = None if table is None else long_roles(table, valued=not weight)
+            roles = None if table is None else long_roles(table, valued=not weight, time=time)
             times, clock = clock_of(None if roles is None else table, time, half_life)
             if isinstance(data, tuple):
                 raw = raw_entries.from_columns(data, known, valued=not weight)
@@ -179,7 +179,7 @@ class Observations:
             )
         weight = weight_of_missing(missing)
         with naming(data):
-            roles = assign(table, named, valued=not weight)
+            roles = assign(table, named, valued=not weight, time=time)
             raw = raw_entries.from_long(table, roles, Known.of(users, items))
             raw.times, clock = clock_of(table, time, half_life)
             return cls(*ordered(raw, units.checked_option(scale), duplicates, weight, clock))

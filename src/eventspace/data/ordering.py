@@ -99,8 +99,6 @@ def _without_repeats(
         raise repeated(repeats, user_ids, item_ids)
     if repeats.pairs:
         by_user = merge_repeats(by_user, mean=duplicates == "mean")
-        if np.isinf(by_user.weight).any():
-            raise UserError("The weights of a repeated pair add up to infinity: scale them down.")
     return by_user
 
 

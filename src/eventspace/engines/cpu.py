@@ -253,24 +253,29 @@ def _former(table: Table, factors: Floats) -> tuple[Form, bool]:
 
         return of_entries, False
     common, more = (factors * missing[:, None]).T @ factors, _more(table)
-    shared = not more.any()
+    common = (common + common.T) / 2  # a product is so but for rounding, by which flips would cycle
 
     def of_all(rows: slice, G: Floats, h: Floats, e: Floats) -> None:
         chunk = ptr[rows.start : rows.stop + 1]
-        if shared:
-            G[:] = common
-        else:
-            normal_equations(chunk, index, value, more, wide, G, h, e)
-            G += common
+        G[:] = common
+        for part in more:
+            own = np.empty_like(G)
+            normal_equations(chunk, index, value, part, wide, own, h, e)
+            G += own
         linear_terms(chunk, index, value, weight, factors, h, e)
 
-    return of_all, shared
+    return of_all, not more
 
 
-def _more(entries: Entries) -> NDArray[np.float32]:
-    """What the weight of each entry is more than that of a missing one in its column."""
-    weight = entries.weight if entries.weight.size else np.float32(1)
-    return np.asarray(weight - entries.missing.astype(np.float32)[entries.index])
+def _more(entries: Entries) -> list[NDArray[np.float32]]:
+    """What the weight of each entry is more than that of a missing one in its column.
+
+    The sum of up to two parts, for one is not as exact as sums that decide must be.
+    """
+    weight = entries.weight.astype(np.float64) if entries.weight.size else 1.0
+    more = weight - entries.missing[entries.index]
+    first = more.astype(np.float32)
+    return [part for part in (first, (more - first).astype(np.float32)) if part.any()]
 
 
 def _full_table(entries: Entries, n_columns: int) -> NDArray[np.float32] | None:

@@ -313,8 +313,8 @@ class CompressedModel(FittedModel):
         G, h = fit.expected_user
         pulls = np.tile(h, (len(change.users), 1))
         learnt = change.users[change.users < fit.n_learnt_users]  # the first of them
-        by_user, bits = change.known.by_user.taken(learnt), numbers(codes, fit.n_events)
-        rows = fit.pmf[learnt], pulls[: len(learnt)]
+        bits = numbers(codes[: change.known.n_items], fit.n_events)
+        by_user, rows = change.known.by_user.taken(learnt), (fit.pmf[learnt], pulls[: len(learnt)])
         checked_engine(self.settings).run(Pull(G), by_user, bits, *rows)
         return G, pulls
 

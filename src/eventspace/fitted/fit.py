@@ -14,7 +14,7 @@ from eventspace._base.cached import cached_property
 from eventspace._base.codes import pack, unpack
 from eventspace._base.types import Bits, Codes, Floats, Positions
 from eventspace.data.attributes import Attributes
-from eventspace.data.factors import squared_error, squared_errors
+from eventspace.data.factors import squared_error, squared_errors, told_by_sums
 from eventspace.data.observations import Observations
 from eventspace.engines.protocol import Engine
 from eventspace.fitting.compression import Part
@@ -108,11 +108,14 @@ class DescentFit(Fit):
         if given != "pmf":
             descent.pmf[~rated] = mass
         order = np.argsort(-mass, kind="stable") if given is None else np.arange(len(mass))
+        bits, error = unpack(descent.codes[:, None], len(mass)), descent.error
+        if not told_by_sums(observations, error):
+            error = squared_error(observations, descent.pmf, bits)
         return cls(
             observations,
             np.ascontiguousarray(descent.pmf[:, order]),
-            pack(unpack(descent.codes[:, None], len(mass))[:, order]),
-            descent.error,
+            pack(bits[:, order]),
+            error,
             np.array(descent.history),
             descent.proved,
             descent.gap,

@@ -114,21 +114,20 @@ def monitored(
     """The entries of ``new`` that are ``judged``, beside their predictions and what these leave."""
     users, items, value = new.coo()
     users, items, value = users[judged], items[judged], value[judged]
-    unit = known.scale[1] - known.scale[0]
-    error = np.square(value - predicted) * unit**2
-    expected = np.maximum(variance, LEAST_VARIANCE) * unit**2
+    error = np.square(value - predicted)
+    expected = np.maximum(variance, LEAST_VARIANCE)
     of_users, of_items = (Surprise.of(rows, error, expected) for rows in (users, items))
-    n, n_others = len(error), new.n_observed - len(error)
+    n, n_others, unit = len(error), new.n_observed - len(error), known.scale[1] - known.scale[0]
     mse = float(error.mean()) if n else math.nan
     half = _half_interval(of_users.squares, of_users.n_ratings)
     table, n_moved, names = _moved(known, of_users, of_items)
     return Monitoring(
         n,
         n_others,
-        math.sqrt(mse),
-        math.sqrt(max(mse - half, 0.0)),
-        min(math.sqrt(mse + half), unit),
-        math.sqrt(float(expected.mean())) if n else math.nan,
+        unit * math.sqrt(mse),
+        unit * math.sqrt(max(mse - half, 0.0)),
+        unit * min(math.sqrt(mse + half), 1.0),
+        unit * math.sqrt(float(expected.mean())) if n else math.nan,
         table,
         n_moved,
         (len(of_users.rows), len(of_items.rows)),
@@ -158,13 +157,14 @@ def _moved(
     order = np.lexsort((-n, p))
     n_users = len(of_users.rows)
     kind = np.repeat(["user", "item"], [n_users, len(p) - n_users])
+    unit = known.scale[1] - known.scale[0]
     ids = [known.user_ids[u] for u in of_users.rows] + [known.item_ids[i] for i in of_items.rows]
     columns: dict[str, Any] = {
         "kind": kind[order],
         "id": [ids[k] for k in order],
         "ratings": n[order].astype(np.int64),
-        "rmse": np.sqrt(squares / n)[order],
-        "expected": np.sqrt(expected / n)[order],
+        "rmse": unit * np.sqrt(squares / n)[order],
+        "expected": unit * np.sqrt(expected / n)[order],
         "surprise": -ndtri(np.clip(p, 1e-300, 1 - 1e-16))[order],
         "p_value": p[order],
         "q_value": q[order],

@@ -75,7 +75,7 @@ class Usual(NamedTuple):
         from scipy.special import ndtri
 
         mean = total.sum() / n.sum()
-        if mean == 0.0:  # there are no errors at all
+        if mean < LEAST_CENTRE**2:  # there are hardly any errors
             return cls(NORMAL, 0.0, LEAST_CENTRE)
         # what ratios vary by within rows, of which those that are noisy vary more
         within = float(np.sum(square - total**2 / n)) / mean**2

@@ -14,11 +14,14 @@ TOLERANCE = 1e-7
 
 @njit(cache=True, nogil=True, fastmath={"reassoc"})
 def sum_of_weights(S: Floats) -> float:
-    """The item's sum of weights is 1'S1, for PMFs sum to one."""
+    """The item's sum of weights is 1'S1, for PMFs sum to one.
+
+    What rounding has made negative counts, too: no sum is less than its rounding.
+    """
     total = 0.0
     for a in range(S.shape[0]):
         for b in range(S.shape[0]):
-            total += S[a, b]
+            total += abs(S[a, b])
     return total
 
 

@@ -91,7 +91,7 @@ def sphere(S: Floats, v: Floats, energy: float, x: Floats, node_budget: int, roo
     floor = tol - energy  # g + energy is a sum of squares: nothing can be lower than zero
     slope, trial = room.slope, room.trial
     best = descend_by_flips(S, v, x, slope, tol)
-    if best <= floor:
+    if best <= floor or total == 0.0:  # flips minimise what has no squares left, after rounding
         return 0
     for a in range(n_events):
         for b in range(n_events):

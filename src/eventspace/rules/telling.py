@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -93,6 +94,8 @@ def _asked(table: Observations) -> Observations:
 
 def _doubt_of_unit(table: Observations, trained: Observations, like: float) -> str:
     """What is odd about the unit of a table, if anything."""
+    if math.isinf(like):
+        return "All values of the fit are the same: none counts as a like"
     lowest, highest = trained.scale
     most = float(table.from_unit(table.by_user.value.max(initial=0.0)))
     if most < like:

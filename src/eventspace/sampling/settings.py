@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
-
 from eventspace._base.checks import check_choice, check_whole, is_real, is_whole
 from eventspace._base.codes import WORD
 from eventspace._base.errors import UserError
@@ -18,6 +16,7 @@ FEW_ENTRIES = 2000  # below it many chains cost little
 SWEEPS, MANY_SWEEPS = 20, 60  # to warm up, and again to draw, for the one model
 SMALL = 10_000  # entries: below it many sweeps cost little
 MOST_CHAINS = 256
+MOST_CONCENTRATION = 1e100  # that a file may hold
 CHAINS_OF_MODEL, DRAWS_KEPT = 6, 16  # chains of the one model, and the draws kept of each
 
 
@@ -108,9 +107,11 @@ def check_settings(settings: SamplingSettings) -> None:
     check_choice("meets", settings.meets, (True, False))
     check_machine(settings)
     concentration: Any = settings.concentration
-    if concentration != "auto" and not (is_real(concentration) and 0 <= concentration < np.inf):
+    if concentration != "auto" and not (
+        is_real(concentration) and 0 <= concentration <= MOST_CONCENTRATION
+    ):
         raise UserError(
-            "must be 'auto' or a finite number of at least 0.",
+            f"must be 'auto' or a number from 0 to {MOST_CONCENTRATION:g}.",
             parameter="concentration",
             value=concentration,
         )

@@ -23,6 +23,7 @@ class NoNumberError(UserTypeError):
 
 
 NOTHING = "Nothing is observed: there is no entry with a value and a weight above zero."
+LEAST, MOST = 1e-30, 1e30  # weights: what is beyond could be lost in sums and quotients of float32
 _WEIGHTS_ALLOWED = ("allowed are finite numbers from 0 up",) * 2
 
 
@@ -124,9 +125,7 @@ def _weighted(raw: RawEntries) -> RawEntries:
     assert raw.weights is not None
     what = "trials" if raw.counts else "weight"
     weights = _numbers(raw, raw.weights, what, _WEIGHTS_ALLOWED).astype(np.float64)
-    with np.errstate(over="ignore", under="ignore"):
-        stored = weights.astype(np.float32)
-    wrong = ~((weights >= 0) & np.isfinite(stored)) | ((stored == 0) & (weights > 0))
+    wrong = ~((weights >= 0) & (weights <= MOST)) | ((weights < LEAST) & (weights > 0))
     if wrong.any():
         k = int(np.argmax(wrong))
         weight = float(weights[k])
@@ -135,7 +134,8 @@ def _weighted(raw: RawEntries) -> RawEntries:
             beyond, other = ("large", "") if weight > 1 else ("small", ", or make it 0")
             both = " successes and trials" * raw.counts
             raise UserError(
-                f"{problem} too {beyond} for float32; multiply all{both} by one number{other}."
+                f"{problem} too {beyond} for sums in float32; multiply all{both} by one number"
+                f"{other}."
             )
         flaw = "missing" if math.isnan(weight) else "negative" if weight < 0 else "infinite"
         raise _refused(f"{problem} {flaw}", _WEIGHTS_ALLOWED)
@@ -147,8 +147,8 @@ def _weighted(raw: RawEntries) -> RawEntries:
                 f"successes {raw.values[k].item()!r} ({raw.place(k)}) are not between 0 "
                 f"and the trials, {weights[k]:.12g}."
             )
-    raw = replace(raw, weights=stored)
-    observed = stored > 0
+    raw = replace(raw, weights=weights.astype(np.float32))
+    observed = weights > 0
     if not observed.all():
         raw, weights = raw.kept(observed), weights[observed]
     if raw.counts:

@@ -76,12 +76,13 @@ def shown_names(names: Iterable[Hashable]) -> str:
     return ", ".join(texts if len(texts) <= 8 else [*texts[:7], "..."])
 
 
-def long_roles(table: Table, *, valued: bool = True) -> Roles | None:
+def long_roles(table: Table, *, valued: bool = True, time: Hashable | None = None) -> Roles | None:
     """The columns' roles if the table is long, None if it is wide; an error if it may be either.
 
-    If it need not be ``valued``, two columns, or a user's and an item's without any value, will do.
+    If it need not be ``valued``, two columns, or a user's and an item's without any value, will do,
+    beside the one that is said to be the ``time``.
     """
-    if not valued and (pair := _pair_roles(table)) is not None:
+    if not valued and (pair := _pair_roles(table, time)) is not None:
         return pair
     found = [role(name) for name in table.names]
     named = {r for r in found if r in ("user", "item")}
@@ -101,7 +102,7 @@ def long_roles(table: Table, *, valued: bool = True) -> Roles | None:
     return None
 
 
-def _pair_roles(table: Table) -> Roles | None:
+def _pair_roles(table: Table, time: Hashable | None) -> Roles | None:
     """The user and the item of a table in which no column is named for the value, if it has them.
 
     Columns without a name for it are these if there are just two, which can only be ids.
@@ -110,19 +111,20 @@ def _pair_roles(table: Table) -> Roles | None:
     if table.pivoted or {"value", "successes", "trials"} & set(found):
         return None
     roles = _named(table, {})
-    free = [j for j, r in enumerate(found) if r is None]
+    free = [j for j, r in enumerate(found) if r is None and table.names[j] != time]
     lacking = [r for r in ("user", "item") if r not in roles]
     if not lacking:
-        return _without_value(table, roles)
+        return _without_value(table, roles, time)
     if len(free) != len(lacking) or not all(_only_ids(table, j, None) for j in free):
         return None
     return roles | dict(zip(lacking, free, strict=True))
 
 
-def _without_value(table: Table, roles: Roles) -> Roles:
+def _without_value(table: Table, roles: Roles, time: Hashable | None) -> Roles:
     """The roles, if no other column may be the value: a number or a truth value that has no role"""
     for j, name in enumerate(table.names):
-        other = role(name) is None and j not in roles.values() and not _is_time(table, j)
+        known = j in roles.values() or name == time or _is_time(table, j)
+        other = role(name) is None and not known
         if other and column_kind(table.column(j)) in ("number", "bool"):
             raise ColumnsError(
                 f"Column {shown(name)} may be the value: a yes or a no.",
@@ -144,12 +146,18 @@ def _looks_long(table: Table, columns: list[int]) -> bool:
     return _only_ids(table, user, value) and _only_ids(table, item, value)
 
 
-def assign(table: Table, given: Mapping[str, Hashable], *, valued: bool = True) -> Roles:
+def assign(
+    table: Table,
+    given: Mapping[str, Hashable],
+    *,
+    valued: bool = True,
+    time: Hashable | None = None,
+) -> Roles:
     """The roles of the columns of a long table: as given, else by name, else by position."""
     roles = _named(table, given)
     said = {"value", "successes", "trials"} & set(roles)
     if not valued and {"user", "item"} <= roles.keys() and not said:
-        return _without_value(table, roles)
+        return _without_value(table, roles, time)
     filled = _filled(table, roles)
     if filled is None:
         raise _missing(table, set(_lacking(roles)))
