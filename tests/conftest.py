@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,10 @@ from tests.planted import chances, long, wide
 settings.register_profile("any machine", deadline=None)  # no test asserts a time
 settings.load_profile("any machine")
 
+
+# a shell has Ctrl-C ignored in what it runs in the background, and all processes after it would
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if INTERPRETED:
     np.seterr(over="ignore")  # words wrap around, as in compiled kernels

@@ -99,7 +99,7 @@ def test_after_the_end_nothing_waits_and_nothing_is_written(
 
 @pytest.fixture
 def ctrl_c_interrupts() -> Iterator[None]:
-    """Also in the background of a shell, which has it ignored."""
+    """Whatever ran in this process before."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

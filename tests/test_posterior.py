@@ -191,7 +191,7 @@ def test_mistakes_are_named(posterior) -> None:
     for options, message in (
         ({"n_events": 65}, "n_events=65 must be a whole number from 1 to 64"),
         ({"n_draws": 3}, "n_draws=3 must be a whole number of at least 4"),
-        ({"concentration": -1}, "concentration=-1 must be 'auto' or a finite number"),
+        ({"concentration": -1}, "concentration=-1 must be 'auto' or a number from 0 to 1e\\+100"),
         ({"concentration": "x"}, "concentration='x' must be 'auto'"),
         ({"n_jobs": 0}, "n_jobs=0 must be a whole number above 0"),
     ):
@@ -391,7 +391,7 @@ def test_every_chain_keeps_a_draw() -> None:
         KolmogorovPosterior(n_chains=2, n_samples=1).fit(np.eye(3))
 
 
-@pytest.mark.parametrize("concentration", [0.0, 1e-300, 1e300])
+@pytest.mark.parametrize("concentration", [0.0, 1e-300, 1e100])
 def test_any_concentration_may_be_given(noisy, concentration: float) -> None:
     quick = {**QUICK, "n_warmup": 2, "n_draws": 4, "random_state": 0}
     model = KolmogorovPosterior(**quick, concentration=concentration)
