@@ -226,7 +226,7 @@ class FittedModel(RuleTeller):
 
         With m numbers fitted to n ratings it is (n + m) / (n - m) times that of these ratings:
         Akaike's final prediction error. A PMF with k masses has k - 1 numbers, and a set one for
-        each event, if the item has so many ratings.
+        each event, but no more than the item has ratings.
         """
         fit, seen = self.record, self.observations.with_unit_weight()
         of_items, fitted = seen.by_item.counts(seen.fades), 0.0
