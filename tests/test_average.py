@@ -16,6 +16,7 @@ from eventspace import (
     Observations,
 )
 from eventspace._base.codes import inside, pack
+from eventspace.data.scale import from_unit
 from tests.fits import fitted
 from tests.planted import chances, long, wide
 
@@ -372,3 +373,21 @@ def test_the_spread_of_the_population_is_in_the_interval_of_unknown_ids(average)
     variance = np.array([part.var() for part in over])
     variance += np.append(average.left_open_, average.left_open_[u].mean())[[-1, 3, -1]]
     np.testing.assert_allclose(found["std"], np.sqrt(variance))
+
+
+def test_the_mean_of_an_interval_is_a_probability() -> None:
+    """Sums of many masses that are one but for rounding are one."""
+    table = ([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2], [1, 1, 0, 1, 1, 0])
+    for seed in range(20, 30):
+        model = KolmogorovEnsemble(3, n_models=3, n_iter=3, random_state=seed).fit(table)
+        found = model.predict_interval(([0, 0, 1], [0, 1, 0]))
+        assert (found["mean"] <= found["high"]).all()
+
+
+def test_predictions_keep_within_the_scale() -> None:
+    for lo in np.arange(-50, 50, 7) / 10:
+        for hi in lo + np.arange(1, 60, 4) / 10:
+            found = from_unit(np.array([0.0, 0.5, 1.0]), (lo, hi))
+            assert found[0] == lo
+            assert lo < found[1] < hi
+            assert found[2] == hi

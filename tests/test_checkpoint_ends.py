@@ -241,6 +241,24 @@ def test_a_checkpoint_that_is_deleted_under_a_fit_is_told(tmp_path: Path) -> Non
     assert not path.exists()
 
 
+def test_a_folder_that_nobody_may_look_into_any_more_ends_no_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, look = tmp_path / "checkpoint", os.stat
+
+    def refused(file: Any, **options: Any) -> Any:
+        if str(file) == str(path):
+            raise PermissionError(13, "Permission denied", str(file))
+        return look(file, **options)
+
+    with checkpoint_at(path, facts) as checkpoint:
+        monkeypatch.setattr(os, "stat", refused)
+        with pytest.warns(UserWarning, match="moved or deleted"):
+            checkpoint.keep("a", lambda: {"a": {"y": 1}}, at_once=True)
+        monkeypatch.setattr(os, "stat", look)
+    assert not written(path)
+
+
 def test_a_path_that_no_system_takes_is_refused() -> None:
     with pytest.raises(UserError, match="is no path: name a file"):
         KolmogorovModel(4).fit(table(), checkpoint="a\0b")

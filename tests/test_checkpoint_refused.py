@@ -26,6 +26,7 @@ from tests.test_checkpoint import at_every_step as at_every_step
 from tests.test_checkpoint import killed as killed
 from tests.test_checkpoint_file import facts
 
+SEED: dict[str, Any] = {"random_state": 0}
 DAMAGED = "The checkpoint is damaged(, or of another version.*)?: delete it to begin again"
 
 
@@ -278,3 +279,13 @@ def test_a_file_that_cannot_be_made_is_told_with_the_remedy(tmp_path: Path) -> N
         checkpoint_at(path, facts),
     ):
         pass
+
+
+@pytest.mark.usefixtures("at_every_step")
+def test_numbers_are_told_apart_however_great(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    for n_iter in (10**400, 2**53, 2**53 + 1):
+        path.unlink(missing_ok=True)
+        KolmogorovDescent(2, n_iter=n_iter, tol=1e-2, **SEED).fit(table(), checkpoint=path)
+        with pytest.raises(ValueError, match=f"n_iter was {n_iter}, and is {n_iter - 1}"):
+            KolmogorovDescent(2, n_iter=n_iter - 1, tol=1e-2, **SEED).fit(table(), checkpoint=path)

@@ -18,6 +18,7 @@ from tests.command import COMMAND, in_process, written
 from tests.observing import probabilities
 
 NUMBERED = "7,3,5\n8,3,1\n9,3,4\n"
+NEW_USER = "user,item,rating\na,i0,2\n"
 
 
 @pytest.fixture
@@ -52,12 +53,13 @@ def test_without_a_place_the_model_is_replaced(model, capsys) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no turns")
-def test_updates_of_one_model_wait_for_their_turn(model, tmp_path, capsys) -> None:
+@pytest.mark.parametrize("output", [[], ["-o", "m"]])
+def test_updates_of_one_model_wait_for_their_turn(model, output, tmp_path, capsys) -> None:
     """Nothing of what another took in is lost."""
     new = [written(tmp_path / f"{name}.csv", f"user,item,rating\n{name},i0,2\n") for name in "ab"]
     with alone_with(model, wait=lambda: None):
-        command = [*COMMAND, "update", str(model), str(new[0])]
-        other = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        command = [*COMMAND, "update", str(model), str(new[0]), *output]
+        other = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
         assert other.stderr is not None
         said = other.stderr.readline()
         load(model).update(new[1]).save(model)
@@ -66,6 +68,22 @@ def test_updates_of_one_model_wait_for_their_turn(model, tmp_path, capsys) -> No
     assert other.returncode == 0
     assert {"a", "b"} < set(load(model).user_ids)
     in_process(["update", model, new[0]], capsys)  # it has let go
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no turns")
+def test_nobody_waits_for_what_another_is_still_sent(model, tmp_path, capsys) -> None:
+    """A table that comes through a pipe is read before it is its turn."""
+    command = [*COMMAND, "update", str(model), "-"]
+    slow = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert slow.stdin is not None
+    slow.stdin.write(b"user,item,rating\n")
+    slow.stdin.flush()
+    done = in_process(["update", model, written(tmp_path / "a.csv", NEW_USER)], capsys)
+    assert "waiting" not in done.err
+    assert slow.poll() is None
+    slow.communicate(b"b,i0,2\n")
+    assert slow.returncode == 0
+    assert {"a", "b"} < set(load(model).user_ids)
 
 
 @pytest.mark.parametrize("life", [None, "30D"])

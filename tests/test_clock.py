@@ -332,6 +332,8 @@ def test_most_ratings_may_lie_long_ago_if_not_nearly_all_do() -> None:
     days = rows.assign(time=1.7e9 + 86400 * (np.arange(1000) // 20))  # 20 on the last day
     with pytest.warns(UserWarning, match="write '365D' if it is in days"):
         Observations.of(days, half_life=365)
+    stale = rows.assign(time=np.where(rows.index < 10, 0.0, 1000.0))
+    assert Observations.of(stale, half_life=7).n_observed == 1000  # ten that are stale are usual
     rows.loc[980:990, "time"] = 0.0
     with pytest.raises(ValueError, match="Beside it and 8 more the other 991 ratings, until 0"):
         Observations.of(rows, half_life=7)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from datetime import timedelta
 from typing import Any
 
@@ -296,3 +297,44 @@ def test_users_and_items_follow_what_has_moved(kind) -> None:
     assert max(others.values()) < 0.1
     assert off[5.0] < 0.2
     assert off[5.0] < 0.8 * off[None]
+
+
+@pytest.mark.parametrize("kind", [KolmogorovDescent(2, random_state=0), KolmogorovModel(2, **TINY)])
+def test_nothing_is_lost_where_all_that_is_known_has_faded(kind) -> None:
+    """However great the weights are beside which it counts for nothing."""
+    rng = np.random.default_rng(0)
+    u, i = np.nonzero(np.ones((4, 4)))
+    known = pd.DataFrame({"user": u, "item": i, "value": rng.random(16), "weight": 1e8})
+    known["timestamp"] = np.linspace(0, 1, 16)
+    model = kind.fit(Observations.of(known, half_life=1.0))
+    one = pd.DataFrame({"user": [9], "item": [1], "value": [0.3], "weight": [1e8]})
+    for k in range(1, 11):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The newest time")
+            model.update(one.assign(timestamp=1 + 19.0 * k))
+    model.update(forget=([9], [1]))
+    found = model.monitor(known.assign(timestamp=191.0))
+    assert np.isfinite(found.expected_rmse)
+    assert not found.moved.isna().any(axis=None)
+
+
+def test_a_model_takes_its_own_observations_however_old_or_heavy() -> None:
+    old = frame([(0, 0, 0), (0, 1, 103), (1, 0, 104), (1, 1, 105)])
+    heavy = old.drop(columns="timestamp").assign(weight=1e30)
+    for seen in (
+        Observations.of(old, scale=(0, 1), half_life=1.0),
+        Observations.of(heavy, scale=(0, 1)),
+    ):
+        model = KolmogorovDescent(2, random_state=0).fit(seen)
+        assert model.transform(model.observations_).shape == (2, 2)
+        assert np.isfinite(model.monitor(model.observations_).rmse)
+        assert Observations.of(seen, scale=(0, 2)).n_observed == 4
+
+
+def test_the_mean_weight_does_not_depend_on_the_order_of_the_rows() -> None:
+    rng = np.random.default_rng(0)
+    u, i = np.nonzero(np.ones((30, 20)))
+    weight = 10 ** rng.uniform(-12, 12, 600)
+    rows = pd.DataFrame({"user": u, "item": i, "value": 0.5, "weight": weight, "timestamp": 0})
+    orders = [rows, *(rows.sample(frac=1, random_state=k) for k in range(20))]
+    assert len({Observations.of(one, half_life=1.0).mean_weight for one in orders}) == 1

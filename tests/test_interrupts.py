@@ -11,10 +11,19 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from eventspace import KolmogorovEnsemble, KolmogorovModel, KolmogorovPosterior, evaluate, load
+from eventspace import (
+    KolmogorovDescent,
+    KolmogorovEnsemble,
+    KolmogorovModel,
+    KolmogorovPosterior,
+    evaluate,
+    load,
+)
 from eventspace._base import threads
+from eventspace.data.factors import squared_error
 from eventspace.fitting import restarts
 from eventspace.fitting.compression import Compression
+from eventspace.fitting.stages import HostStage
 from eventspace.sampling.chain import Chain
 from eventspace.sampling.joint_law import Joint
 from eventspace.sampling.sampler import evened
@@ -203,6 +212,25 @@ def test_an_ensemble_keeps_the_models_that_have_begun(
     assert "interrupted" in model.summary()
     model.save(tmp_path / "m")
     assert load(tmp_path / "m").interrupted
+
+
+def test_a_descent_that_is_interrupted_between_its_steps_knows_its_error(
+    table, monkeypatch
+) -> None:
+    """The sets are new, and the PMFs are not."""
+    solve, calls = HostStage.update_pmfs, []
+
+    def interrupted(self: Any, *given: Any) -> float:
+        calls.append(0)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return solve(self, *given)
+
+    monkeypatch.setattr(HostStage, "update_pmfs", interrupted)
+    with pytest.warns(UserWarning, match=SO_FAR):
+        model = KolmogorovDescent(3, n_init=1, random_state=0).fit(table)
+    fit = model.fitted_.record
+    assert fit.error == squared_error(fit.observations, fit.pmf, fit.indicators)
 
 
 def test_an_ensemble_that_is_still_choosing_has_nothing_to_keep(table, interrupt) -> None:

@@ -21,6 +21,7 @@ from eventspace import (
     Observations,
 )
 from eventspace.datasets import movielens_small
+from eventspace.fitted.monitoring import _half_interval
 from eventspace.fitted.surprise import Surprise, Usual
 from tests.command import in_process
 
@@ -191,7 +192,7 @@ def test_p_values_are_uniform_where_nothing_moves() -> None:
     rows = rng.integers(0, 400, 8000)
     error = np.square(rng.normal(0, 1.0, 8000))
     for expected in (1.0, 1 / 3):
-        p = Surprise.of(rows, error, np.full(8000, expected)).p_values
+        p = Surprise.of(rows, error, np.full(8000, expected), np.ones(8000)).p_values
         assert stats.kstest(p, "uniform").pvalue > 0.01
 
 
@@ -203,7 +204,7 @@ def test_users_with_a_noise_of_their_own_have_not_moved() -> None:
     noise = 1 / rng.gamma(2 + 1 / apart, 1 / (1 + 1 / apart), 400)
     rows = np.repeat(np.arange(400), n)
     error = noise[rows] * np.square(rng.normal(0, 1.0, len(rows)))
-    found = Surprise.of(rows, error, np.ones(len(rows)))
+    found = Surprise.of(rows, error, *np.ones((2, len(rows))))
     assert stats.kstest(found.p_values, "uniform").pvalue > 0.01
     assert not (found.q_values < 0.05).any()
     total, square = np.bincount(rows, error), np.bincount(rows, error**2)
@@ -348,3 +349,61 @@ def test_old_ratings_do_not_hide_what_new_ones_leave(world, half_life: float) ->
         assert 0.7 < found.rmse / found.expected_rmse < 1.2  # of what has faded little is known
         wrong = late.assign(timestamp=10, value=np.random.default_rng(0).permutation(late["value"]))
         assert model.monitor(wrong).refit_due
+
+
+@pytest.mark.parametrize("weight", [1e-30, 1e-4, 1e8, 1e30])
+def test_one_rating_of_any_weight_does_not_speak_for_the_others(model, world, weight) -> None:
+    def weighed(table: pd.DataFrame) -> pd.DataFrame:
+        return table.assign(weight=np.where(np.arange(len(table)) == 0, weight, 1.0))
+
+    late = world.late.copy()
+    moved = late["user"].isin([5, 6])
+    late.loc[moved, "value"] = 1 - (late.loc[moved, "value"] > 0.5)
+    named = model.monitor(weighed(late)).moved
+    assert {("user", 5), ("user", 6)} <= set(zip(named["kind"][:3], named["id"][:3], strict=True))
+    wrong = world.late.assign(value=1 - world.late["value"])
+    assert model.monitor(weighed(wrong)).refit_due
+    assert not model.monitor(weighed(world.late)).refit_due
+
+
+@pytest.mark.parametrize("trials", [100, 10_000])
+def test_no_more_is_expected_than_numbers_in_their_range_can_scatter(world, trials: int) -> None:
+    """What many trials leave is not all their noise, and one trial has not so many times it."""
+    rng = np.random.default_rng(0)
+    chance = np.clip((world.pmf @ world.bits.T) + rng.normal(0, 0.05, (120, 60)), 0.05, 0.95)
+    u, i = (at.ravel() for at in np.indices(chance.shape))
+    hits = rng.binomial(trials, chance.ravel())
+    known = pd.DataFrame({"user": u, "item": i, "successes": hits, "trials": trials})
+    wrong = pd.DataFrame({"user": u, "item": i, "value": (chance.ravel() < 0.5) * 1.0})
+    found = KolmogorovDescent(4, random_state=0).fit(known).monitor(wrong)
+    assert found.expected_rmse <= 0.5
+    assert found.refit_due
+
+
+def test_errors_count_by_their_weights(model, world) -> None:
+    weight = np.random.default_rng(0).uniform(1, 5, len(world.late))
+    found = model.monitor(world.late.assign(weight=weight))
+    error = model.predict((world.late["user"], world.late["item"])) - world.late["value"]
+    assert found.rmse == pytest.approx(np.sqrt(np.average(error**2, weights=weight)))
+    one = found.moved[found.moved["kind"] == "item"].iloc[0]
+    own = (world.late["item"] == one["id"]).to_numpy()
+    expected = np.sqrt(np.average(error[own] ** 2, weights=weight[own]))
+    assert one["rmse"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n_users", [2, 3, 4, 6, 10])
+def test_few_users_are_seldom_named_wrongly(n_users: int) -> None:
+    """One rating each, of a law as it is learnt from: one in twenty times, or less."""
+    rng = np.random.default_rng(0)
+    rows, ones, named = np.arange(n_users), np.ones(n_users), 0
+    for _ in range(400):
+        noise = 1 / rng.gamma(12, 1 / 11, n_users)
+        error = noise * np.square(rng.standard_normal(n_users))
+        named += bool((Surprise.of(rows, error, ones, ones).q_values < 0.05).any())
+    assert named <= 40  # were it one in twenty, as many would come once in 30,000 times
+
+
+def test_the_interval_of_few_users_is_students() -> None:
+    squares = np.array([1.0, 2.0, 4.0])
+    low, high = stats.t.interval(0.95, 2, squares.mean(), stats.sem(squares))
+    assert _half_interval(squares, np.ones(3)) == pytest.approx((high - low) / 2)

@@ -6,15 +6,18 @@ import errno
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Event as Signal
+from threading import Thread
 
 import pytest
 
 from eventspace import KolmogorovDescent
 from eventspace._base import placing
-from eventspace._base.placing import placed
+from eventspace._base.placing import alone_with, placed
 from tests.command import in_process
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes and limits")
@@ -190,3 +193,70 @@ def test_a_full_device_is_named(form, model, capsys) -> None:
     assert done.err == "eventspace: /dev/full: No space left on device.\n"
     done = in_process(["info", model, "--json", "-o", "/dev/full"], capsys, code=2)
     assert done.err == "eventspace: /dev/full: No space left on device.\n"
+
+
+def owner(path: Path, number: int) -> None:
+    """Write who has the turn."""
+    with alone_with(path, wait=lambda: None):
+        known = path.read_text()
+        time.sleep(0.01)
+        write(path, f"{known}{number} ".encode())
+
+
+@POSIX
+def test_everybody_has_a_turn_and_nothing_is_lost(tmp_path) -> None:
+    """Also those who wait for a file that has been replaced meanwhile."""
+    path = tmp_path / "file"
+    path.write_bytes(b"")
+    threads = [Thread(target=owner, args=(path, k)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(path.read_text().split()) == [str(k) for k in range(8)]
+
+
+@POSIX
+def test_a_file_that_goes_away_while_one_waits_needs_no_turn(tmp_path) -> None:
+    path, told, done = tmp_path / "file", Signal(), []
+    path.write_bytes(b"")
+
+    def other() -> None:
+        with alone_with(path, wait=told.set):
+            done.append(path.exists())
+
+    with alone_with(path, wait=lambda: None):
+        thread = Thread(target=other)
+        thread.start()
+        assert told.wait(60)
+        path.unlink()
+    thread.join()
+    assert done == [False]
+
+
+@POSIX
+def test_whoever_waits_is_told_once(tmp_path) -> None:
+    path, told, counts = tmp_path / "file", Signal(), []
+    path.write_bytes(b"")
+
+    def other() -> None:
+        def wait() -> None:
+            counts.append(1)
+            told.set()
+
+        with alone_with(path, wait):
+            pass
+
+    turns = [ExitStack(), ExitStack()]
+    turns[0].enter_context(alone_with(path, wait=lambda: None))
+    thread = Thread(target=other)
+    thread.start()
+    assert told.wait(60)
+    write(path)  # another file, of which somebody else has the turn
+    turns[1].enter_context(alone_with(path, wait=lambda: None))
+    turns[0].close()
+    thread.join(0.3)
+    assert thread.is_alive()
+    turns[1].close()
+    thread.join()
+    assert counts == [1]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
 
-from eventspace import KolmogorovModel
+from eventspace import KolmogorovDescent, KolmogorovEnsemble, KolmogorovModel
 from eventspace._base import threads as together
 from eventspace._base.threads import one_blas_thread, run_together
 
@@ -139,3 +139,17 @@ def test_another_thread_learns_the_same_model() -> None:
     with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(1) as other:
         assert other.submit(learnt).result() == learnt()
         assert other.submit(learnt).result() == learnt()
+
+
+def test_products_have_the_same_bits_whatever_the_threads_of_blas() -> None:
+    """A server or joblib may give it one thread, a notebook all."""
+    rng = np.random.default_rng(0)
+    table = rng.random((301, 211))
+    for kind in (KolmogorovDescent(7, n_iter=3), KolmogorovEnsemble(7, n_models=3, n_iter=2)):
+        model = kind.set_params(random_state=0).fit(table)
+        found = []
+        for n_threads in (1, 2):
+            with threadpool_limits(n_threads, user_api="blas"):
+                found.append((model.predict(), model.fitted_.all_chances(np.arange(301))))
+        for one, other in zip(*found, strict=True):
+            np.testing.assert_array_equal(one, other)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from eventspace import KolmogorovDescent, Observations
+from eventspace.data.factors import squared_error
 from eventspace.data.updates import read_update
 from tests import naive
 
@@ -160,3 +161,19 @@ def test_the_error_is_right_after_a_heavy_rating_is_replaced() -> None:
     u, i, p = model.observations_.coo()
     error = np.square(p - (model.pmf_ @ model.indicators_.T)[u, i]).sum()
     assert model.error_ == pytest.approx(error, rel=1e-6)
+
+
+@pytest.mark.parametrize("heavy", [(1e24, 1e16, 1e8), (1e28, 1e21, 1e14)])
+def test_the_error_is_right_after_heavy_users_have_gone_one_by_one(heavy: Any) -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        u, i = np.nonzero(np.ones((30, 10)))
+        weight = np.ones(300)
+        for user, of_user in enumerate(heavy):
+            weight[u == user] = of_user
+        model = KolmogorovDescent(3, random_state=0).fit((u, i, rng.random(300), weight))
+        for user in range(3):
+            model.update(forget=(u[u == user], i[u == user]))
+        fit = model.fitted_.record
+        expected = squared_error(fit.observations, fit.pmf, fit.indicators)
+        assert fit.error == pytest.approx(expected, rel=1e-6)

@@ -223,7 +223,7 @@ class CheckpointFile(Checkpoint):
 
         if self._closed:
             return False
-        if not self._file.exists():
+        if not os.path.exists(self._file):  # False also where nobody may look
             self._trouble = "was moved or deleted: the fit goes on without a checkpoint"
             return False
         first = dict(self._first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import BinaryIO
 
 _PART = ".part"
@@ -69,19 +69,26 @@ def alone_with(path: str | os.PathLike[str], wait: Callable[[], None]) -> Iterat
     except ImportError:
         yield
         return
-    while os.path.isfile(path):
-        with open(path, "rb") as file:
+    told = False
+    with ExitStack() as turn:
+        while os.path.isfile(path):
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                wait()
-                fcntl.flock(file, fcntl.LOCK_EX)
+                file = turn.enter_context(open(path, "rb"))
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if not told:
+                        wait()
+                    told = True
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                    break
+            except FileNotFoundError:  # it went away meanwhile
+                continue
             except OSError:
                 break
-            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-                yield
-                return
-    yield
+            turn.close()  # another has put a new file in place: its turn is to be had
+        yield
 
 
 def abandon() -> None:

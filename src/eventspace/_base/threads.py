@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Event as Signal
 from threading import Lock
 
@@ -67,6 +67,11 @@ def _let_go() -> None:
 
 
 one_blas_thread = _OneThread()
+
+
+def blas_alike(n_rows: int) -> AbstractContextManager[None]:
+    """For products with the same bits whatever the threads. One row would be slowed down by it."""
+    return one_blas_thread() if n_rows > 1 else nullcontext()
 
 
 def run_together(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import math
 import sys
 from collections import Counter
@@ -67,6 +68,12 @@ def source(path: Path) -> Path | BinaryIO:
     if sys.stdin.isatty():
         raise UserError("- is the standard input, and nothing is piped into it.")
     return sys.stdin.buffer
+
+
+def await_input(*paths: Path | None) -> None:
+    """Read the standard input to its end, if it is one of these: later nothing waits for it."""
+    if Path("-") in paths and not sys.stdin.isatty():
+        sys.stdin = io.TextIOWrapper(io.BytesIO(sys.stdin.buffer.read()))
 
 
 def observations(

@@ -158,14 +158,14 @@ def report(
 
 
 def _check_page(path: Path, model: Path, show: bool) -> None:
-    from eventspace.cli.outputs import check_output
+    from eventspace.cli.outputs import check_output, same_file
 
     if str(path) == "-":
         if show:
             raise UserError("--open needs a file, and --output - prints.")
         return
     check_output(path)
-    if path.exists() and model.exists() and path.samefile(model):
+    if same_file(path, model):
         raise UserError(f"{path} is the model itself: name another place with --output.")
 
 

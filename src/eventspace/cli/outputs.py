@@ -43,8 +43,13 @@ def check_model_output(path: Path | str, table: Path | None = None) -> None:
     if str(path) == "-":
         raise UserError("--output - is the standard output: a model goes to a file.")
     check_output(path)
-    if table is not None and table.is_file() and Path(path).exists() and table.samefile(path):
+    if table is not None and table.is_file() and same_file(Path(path), table):
         raise UserError(f"{path} is the table itself: name another place with --output.")
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Whether both are there, and are one."""
+    return one.exists() and other.exists() and one.samefile(other)
 
 
 def form_of(output: str, given: str | None, as_json: bool) -> str:

@@ -56,14 +56,15 @@ def update(
     """Take new ratings into a model, and let others go, without a new fit."""
     from eventspace.cli import inputs
     from eventspace.cli.looking import facts
-    from eventspace.cli.outputs import check_model_output, echo, write_json
+    from eventspace.cli.outputs import check_model_output, echo, same_file, write_json
     from eventspace.fitted import load
 
     place = model if output is None else output
     for read in (table, forget):
         check_model_output(place, read)
     text = inputs.written(sep, decimal, encoding, header)
-    with alone_with(model, _wait) if output is None else nullcontext():
+    inputs.await_input(table, forget)  # before others wait for their turn
+    with alone_with(model, _wait) if same_file(place, model) else nullcontext():
         known = load(model)
         seen, new, pairs = known.observations, None, None
         if table is not None:

@@ -16,7 +16,7 @@ from eventspace._base.errors import UserError, warn
 from eventspace._base.types import Floats
 from eventspace.data.entries import Entries, Float32Array
 
-LEAST = float(np.finfo(np.float32).tiny)  # a weight: what is known of a pair is never nothing
+LEAST, MOST = (float(end) for end in (np.finfo(np.float32).tiny, np.finfo(np.float32).max))
 MOST_TIME = 1e18  # that a file may name: beyond it a second is lost to rounding
 GONE = 20.0  # half-lives, after which a rating counts less than a millionth
 LITTLE = 0.01  # of what ratings counted: if no more is left, they have all but faded
@@ -45,7 +45,7 @@ class Forgetting(NamedTuple):
         """The weights of ratings that were made at these times."""
         with np.errstate(over="ignore"):  # an age of infinitely many half-lives is one
             faded = np.exp2((times - self.now) / self.half_life)
-        return _stored(faded if base is None else faded * base)
+        return kept_weights(faded if base is None else faded * base)
 
     def by(self, later: float) -> float:
         """What every weight is multiplied by when the time is ``later``."""
@@ -208,8 +208,9 @@ def faded(entries: Entries, factor: float) -> Entries:
     """The entries with all weights times one number."""
     if factor == 1.0:
         return entries
-    return entries._replace(weight=_stored(entries.weight * np.float64(factor)))
+    return entries._replace(weight=kept_weights(entries.weight * np.float64(factor)))
 
 
-def _stored(weight: Any) -> Float32Array:
-    return np.asarray(np.maximum(weight, LEAST), dtype=np.float32)
+def kept_weights(weight: Any) -> Float32Array:
+    """Weights as float32 holds them: finite, and never nothing."""
+    return np.asarray(np.clip(weight, LEAST, MOST), dtype=np.float32)

@@ -36,8 +36,8 @@ def data_frame(columns: dict[str, Any], library: str) -> DataFrame:
 
 def _of_one_kind(column: NDArray[np.object_]) -> list[Any]:
     """Python's objects, whose type other libraries find; of more than one type, as text."""
-    values = column.tolist()
+    values: list[Any] = column.tolist()
     kinds = {type(value) for value in values if value is not None}
-    return (
-        values if len(kinds) < 2 else [value if value is None else str(value) for value in values]
-    )
+    if len(kinds) < 2 or kinds == {int, float}:
+        return values
+    return [value if value is None else str(value) for value in values]

@@ -13,7 +13,7 @@ from eventspace._base.errors import UserError, naming
 from eventspace._base.html import in_html
 from eventspace.data import scale as units
 from eventspace.data.entries import Entries, transpose
-from eventspace.data.forgetting import Forgetting, HalfLife, check_clock, faded
+from eventspace.data.forgetting import Forgetting, HalfLife, check_clock, faded, kept_weights
 from eventspace.data.ids import Ids
 from eventspace.data.invariants import check_entries, check_forgetting, check_ids
 from eventspace.data.missing import MissingOption, scale_of_yes, that_speak, weight_of_missing
@@ -286,12 +286,14 @@ class Observations:
         if not self.weighted:
             return self
         unit = unit or self.mean_weight
-        by_user, by_item = (
-            entries._replace(
-                weight=entries.weight / np.float32(unit), missing=entries.missing / unit
+        with np.errstate(over="ignore", under="ignore"):
+            weights = (
+                entries.weight / np.float32(unit) for entries in (self.by_user, self.by_item)
             )
-            for entries in (self.by_user, self.by_item)
-        )
+            by_user, by_item = (
+                entries._replace(weight=kept_weights(weight), missing=entries.missing / unit)
+                for entries, weight in zip((self.by_user, self.by_item), weights, strict=True)
+            )
         return replace(self, by_user=by_user, by_item=by_item, missing=self.missing / unit)
 
     def to_unit(self, values: Any) -> npt.NDArray[np.float64]:
@@ -358,6 +360,7 @@ class Observations:
             self.from_unit(p),
             self.by_user.weight if self.weighted else None,
             library=self.library,
+            weighed=True,
         )
         found = Observations(*ordered(raw, scale, "error", missing))
         return replace(found, forgetting=self.forgetting)

@@ -73,7 +73,8 @@ def to_unit(values: Any, scale: Scale) -> npt.NDArray[np.float64]:
 def from_unit(p: Any, scale: Scale) -> npt.NDArray[np.float64]:
     """Probabilities as values in the caller's unit."""
     lo, hi = scale
-    return lo + np.asarray(p, dtype=np.float64) * (hi - lo)
+    p = np.asarray(p, dtype=np.float64)
+    return np.where(p == 1.0, hi, lo + p * (hi - lo))  # the sum may miss hi by rounding
 
 
 def stored(values: npt.NDArray[Any], scale: Scale) -> npt.NDArray[np.float32]:

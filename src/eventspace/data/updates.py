@@ -12,7 +12,7 @@ from eventspace._base.errors import UserError, warn
 from eventspace._base.printable import shown
 from eventspace._base.types import Floats, Positions
 from eventspace.data.entries import Entries, group, merge_repeats, revised, transpose
-from eventspace.data.factors import ROUNDING, squared_error, sum_of_squares
+from eventspace.data.factors import squared_error, sum_of_squares
 from eventspace.data.forgetting import (
     Forgetting,
     check_jump,
@@ -57,7 +57,8 @@ class Update(NamedTuple):
         gone, come = self._concerned(self.known), self._concerned(self.now)
         before *= self.faded
         now = before - sum_of_squares(*old, *gone) + sum_of_squares(*new, *come)
-        return now if now > ROUNDING * before else squared_error(self.now, *new)
+        # what is left of a sum has the rounding of the whole: halved often, it is nothing else
+        return now if now > before / 2 else squared_error(self.now, *new)
 
     def _concerned(self, seen: Observations) -> tuple[NDArray[Any], ...]:
         """Users, items, values and weights of the entries of these users, and of these items."""

@@ -16,7 +16,7 @@ from eventspace._base.checks import check_choice, check_share, check_whole
 from eventspace._base.codes import WORD, pack
 from eventspace._base.errors import UserError
 from eventspace._base.foreign import is_a
-from eventspace._base.threads import run_together
+from eventspace._base.threads import blas_alike, run_together
 from eventspace._base.types import Bits, Codes, Floats, Positions
 from eventspace.data.entries import Entries
 from eventspace.data.factors import dot_products
@@ -70,7 +70,8 @@ class FittedAverage(FittedModel):
         theta, psi = self._factors
         pmf = theta[users]
         pmf[users < 0] = theta[self.observations.by_user.rated].mean(axis=0)
-        return self.kept_within(pmf @ psi.T)
+        with blas_alike(len(pmf)):
+            return self.kept_within(pmf @ psi.T)
 
     # how sure it is
 
@@ -152,7 +153,7 @@ class FittedAverage(FittedModel):
             of_anything = np.einsum("ud,ud->u", theta @ S, theta)[u]
             both = np.where(anything, np.sum(P * S), of_anyone)
             square += np.where(anyone, both, np.where(anything, of_anything, p * p))
-        mean = total / fit.n_samples
+        mean = self.kept_within(total / fit.n_samples)
         variance = np.maximum(square / fit.n_samples - mean * mean, 0.0)
         variance[~(anyone | anything)] *= fit.n_together
         variance += np.append(fit.left_open, fit.left_open[rated_users].mean())[users]

@@ -109,7 +109,7 @@ class DescentFit(Fit):
             descent.pmf[~rated] = mass
         order = np.argsort(-mass, kind="stable") if given is None else np.arange(len(mass))
         bits, error = unpack(descent.codes[:, None], len(mass)), descent.error
-        if not told_by_sums(observations, error):
+        if descent.interrupted or not told_by_sums(observations, error):
             error = squared_error(observations, descent.pmf, bits)
         return cls(
             observations,

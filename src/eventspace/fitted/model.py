@@ -24,7 +24,7 @@ from eventspace.data.updates import read_new, read_update
 from eventspace.fitted.by_id import as_in, in_order
 from eventspace.fitted.files import check_parts, save_fit
 from eventspace.fitted.fit import DescentFit, Fit, as_the_population, padded
-from eventspace.fitted.monitoring import Monitoring, monitored
+from eventspace.fitted.monitoring import Monitoring, exactness, monitored
 from eventspace.fitted.rules import RuleTeller
 from eventspace.fitted.summary import Summary, summary_of_model
 from eventspace.fitting.constraints import given_indicators
@@ -211,15 +211,9 @@ class FittedModel(RuleTeller):
         rated_items = padded(known.by_item.rated, new.n_items)
         judged = rated_users[users] & rated_items[items]
         pairs = users[judged], items[judged]
-        doubt = self.doubt(*pairs, self._noisier(new)[judged])
-        return monitored(known, new, judged, self.predict_positions(*pairs), doubt)
-
-    def _noisier(self, new: Observations) -> Floats:
-        """How much more noise, in variances, new ratings have than those of mean weight."""
-        weight: Any = new.by_user.weight.astype(np.float64)
-        if new.fades or not new.weighted:  # what has faded is no noisier for that
-            weight = np.full(new.n_observed, new.mean_weight if new.fades else 1.0)
-        return np.asarray(self.observations.mean_weight / weight)
+        weight = exactness(new)[judged]
+        doubt = self.doubt(*pairs, known.mean_weight / weight)
+        return monitored(known, new, judged, self.predict_positions(*pairs), doubt, weight)
 
     def doubt(self, users: Positions, items: Positions, noisier: Floats) -> Floats:
         """The variance of new ratings around the predictions, in probability.

@@ -19,6 +19,8 @@ SLACK = 1.05  # times the expected RMSE is still as expected: models are a littl
 NAMED = 3
 FEW = 10  # users say little of all users
 LEAST_VARIANCE = 2.0**-48  # what float32 rounds a value by, squared: a fit may have no noise at all
+MOST_VARIANCE = 0.25  # of any number in [0, 1]
+MOST_WEIGHT = 100.0  # of a new rating beside the middle one's: more would speak for all others
 MANY_TIMES = 10  # the expected RMSE: the reader needs no percentage
 
 
@@ -104,22 +106,32 @@ def _counted(n: int, what: str) -> str:
     return f"{n:,} {what}" + "s" * (n != 1)
 
 
+def exactness(new: Observations) -> Floats:
+    """The weights of new ratings as they are judged: what has faded is not less exact for that."""
+    if new.fades or not new.weighted:
+        return np.full(new.n_observed, new.mean_weight if new.fades else 1.0)
+    weight = new.by_user.weight.astype(np.float64)
+    return np.asarray(np.minimum(weight, MOST_WEIGHT * np.median(weight)))
+
+
 def monitored(
     known: Observations,
     new: Observations,
     judged: Bits,
     predicted: Floats,
     variance: Floats,
+    weight: Floats,
 ) -> Monitoring:
     """The entries of ``new`` that are ``judged``, beside their predictions and what these leave."""
     users, items, value = new.coo()
     users, items, value = users[judged], items[judged], value[judged]
     error = np.square(value - predicted)
-    expected = np.maximum(variance, LEAST_VARIANCE)
-    of_users, of_items = (Surprise.of(rows, error, expected) for rows in (users, items))
+    expected = np.clip(variance, LEAST_VARIANCE, MOST_VARIANCE)
     n, n_others, unit = len(error), new.n_observed - len(error), known.scale[1] - known.scale[0]
-    mse = float(error.mean()) if n else math.nan
-    half = _half_interval(of_users.squares, of_users.n_ratings)
+    weight = weight / weight.mean() if n else weight
+    of_users, of_items = (Surprise.of(rows, error, expected, weight) for rows in (users, items))
+    mse = float(weight @ error) / n if n else math.nan
+    half = _half_interval(of_users.squares, of_users.weights)
     table, n_moved, names = _moved(known, of_users, of_items)
     return Monitoring(
         n,
@@ -127,7 +139,7 @@ def monitored(
         unit * math.sqrt(mse),
         unit * math.sqrt(max(mse - half, 0.0)),
         unit * min(math.sqrt(mse + half), 1.0),
-        unit * math.sqrt(float(expected.mean())) if n else math.nan,
+        unit * math.sqrt(float(weight @ expected) / n) if n else math.nan,
         table,
         n_moved,
         (len(of_users.rows), len(of_items.rows)),
@@ -135,15 +147,16 @@ def monitored(
     )
 
 
-def _half_interval(squares: Floats, n: Floats) -> float:
-    """Of sum(squares) / sum(n), with users that come by chance; infinite for one user."""
+def _half_interval(squares: Floats, weights: Floats) -> float:
+    """Of sum(squares) / sum(weights), with users that come by chance; infinite for one user."""
     from scipy.special import stdtrit
 
-    if len(n) < 2:
-        return math.inf if len(n) else math.nan
-    apart = squares - squares.sum() / n.sum() * n
-    error = float(np.sqrt(np.sum(apart**2) * len(n) / (len(n) - 1)) / n.sum())
-    return float(stdtrit(len(n) - 1, (1 + SURE) / 2)) * error
+    n = len(weights)
+    if n < 2:
+        return math.inf if n else math.nan
+    apart = squares - squares.sum() / weights.sum() * weights
+    error = float(np.sqrt(np.sum(apart**2) * n / (n - 1)) / weights.sum())
+    return float(stdtrit(n - 1, (1 + SURE) / 2)) * error
 
 
 def _moved(
@@ -153,7 +166,7 @@ def _moved(
     from scipy.special import ndtri
 
     both = [np.concatenate(parts) for parts in zip(of_users, of_items, strict=True)]
-    _, n, squares, expected, p, q = both
+    _, n, weights, squares, expected, p, q = both
     order = np.lexsort((-n, p))
     n_users = len(of_users.rows)
     kind = np.repeat(["user", "item"], [n_users, len(p) - n_users])
@@ -163,8 +176,8 @@ def _moved(
         "kind": kind[order],
         "id": [ids[k] for k in order],
         "ratings": n[order].astype(np.int64),
-        "rmse": unit * np.sqrt(squares / n)[order],
-        "expected": unit * np.sqrt(expected / n)[order],
+        "rmse": unit * np.sqrt(squares / weights)[order],
+        "expected": unit * np.sqrt(expected / weights)[order],
         "surprise": -ndtri(np.clip(p, 1e-300, 1 - 1e-16))[order],
         "p_value": p[order],
         "q_value": q[order],

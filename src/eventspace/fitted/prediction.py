@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from eventspace._base.checks import check_choice
 from eventspace._base.errors import UserError, warn
+from eventspace._base.threads import blas_alike
 from eventspace._base.types import Bits, Floats, Positions
 from eventspace.data.column import as_column, first_missing
 from eventspace.data.entries import Entries
@@ -111,8 +112,9 @@ class Predictor(ABC):
             )
         items = np.arange(self.observations.n_items)
         p = np.zeros((len(pmf), len(items)))
-        for events in self.blocks:
-            p += pmf[:, events] @ self.indicators_or_mean(events, items).T
+        with blas_alike(len(pmf)):
+            for events in self.blocks:
+                p += pmf[:, events] @ self.indicators_or_mean(events, items).T
         return self.kept_within(p)
 
     def recommend(

@@ -19,6 +19,7 @@ LEAST_DISPERSION = 0.1  # of squared errors that are nearly all the same
 LEAST_CENTRE = 1e-3  # of errors that are far smaller than expected, or none
 HALVINGS = 20
 APART, FEW = 0.1, 30.0  # how far users differ in MovieLens, and what that counts for, in rows
+TIE = 1e-12  # of a sum of weights, is rounding
 MEDIAN = math.pi / 2  # its variance, by that of a mean
 
 
@@ -27,23 +28,24 @@ class Surprise(NamedTuple):
 
     rows: Positions
     n_ratings: Floats
-    squares: Floats  # the sum of squared errors
+    weights: Floats  # the sums of their weights
+    squares: Floats  # the sum of squared errors, by their weights
     expected: Floats  # the same, as expected
     p_values: Floats
     q_values: Floats
 
     @classmethod
-    def of(cls, rows: NDArray[Any], error: Floats, variance: Floats) -> Surprise:
-        """Of entries with these rows, squared errors and expected squared errors.
+    def of(cls, rows: NDArray[Any], error: Floats, variance: Floats, weight: Floats) -> Surprise:
+        """Of entries with these rows, squared errors, expected squared errors and weights.
 
         The law of the rows that are as usual is learnt from them. Those who moved are left out, and
         all are judged anew, until nothing changes: many who moved would hide each other.
         """
         own, at = np.unique(rows, return_inverse=True)
         ratio = error / variance
-        n, squares, expected, total, square = (
-            np.bincount(at, x, minlength=len(own)).astype(np.float64)
-            for x in (np.ones(len(at)), error, variance, ratio, ratio**2)
+        sums = np.ones(len(at)), weight, weight * error, weight * variance, ratio, ratio**2
+        n, weights, squares, expected, total, square = (
+            np.bincount(at, x, minlength=len(own)).astype(np.float64) for x in sums
         )
         p = q = np.ones(len(own))
         usual = np.ones(len(own), np.bool_)
@@ -53,7 +55,7 @@ class Surprise(NamedTuple):
             before, usual = usual, q >= MOVED
             if np.array_equal(usual, before) or 2 * usual.sum() < len(own):
                 break
-        return cls(own, n, squares, expected, p, q)
+        return cls(own, n, weights, squares, expected, p, q)
 
 
 class Usual(NamedTuple):
@@ -111,7 +113,8 @@ class Usual(NamedTuple):
         middle, weight = ratio / fdtri(*self._degrees(n), 0.5), 1.0 / self._variance(n)
         order = np.argsort(middle, kind="stable")
         below = np.cumsum(weight[order])
-        centre = float(middle[order[np.searchsorted(below, below[-1] / 2)]])
+        half = below[-1] / 2 * np.array([1 - TIE, 1 + TIE])  # of two in the middle: their mean
+        centre = float(middle[order[np.searchsorted(below, half)]].mean())
         return self._replace(centre=max(centre, LEAST_CENTRE))
 
     def _variance(self, n: Floats) -> Floats:

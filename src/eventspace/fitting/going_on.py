@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eventspace._base.checkpoint import BESIDE, TABLE, Checkpoint, checkpoint_at
-from eventspace._base.checks import is_real
+from eventspace._base.checks import is_real, is_whole
 from eventspace._base.version import __version__
 from eventspace.data.digest import digest_of, digest_of_arrays
 from eventspace.data.observations import Observations
@@ -66,6 +66,8 @@ def _told(setting: Any) -> str:
         state: Any = setting.get_state()
         digest = blake2b(state[1].tobytes() + repr(state[2:]).encode(), digest_size=8)
         return f"a generator at {digest.hexdigest()}"
+    if is_whole(setting):
+        return str(int(setting))
     if is_real(setting):
         number = float(setting)
         return str(int(number)) if number.is_integer() else repr(number)

@@ -47,7 +47,7 @@ def together(n_chains: int, n_events: int, by_user: Entries) -> int:
     """How many chains users weigh at a time, all in groups of this size; one: none is weighed."""
     counts = by_user.counts()
     counts = counts[counts > 0]
-    if counts.mean() < LEAST_RATINGS:
+    if not counts.size or counts.mean() < LEAST_RATINGS:
         return 1
     most = min(max(MOST_EVENTS, 2 * n_events), len(counts) // LEAST_USERS) // n_events
     return max(k for k in range(1, n_chains + 1) if k == 1 or (k <= most and n_chains % k == 0))

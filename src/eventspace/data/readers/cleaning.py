@@ -23,7 +23,8 @@ class NoNumberError(UserTypeError):
 
 
 NOTHING = "Nothing is observed: there is no entry with a value and a weight above zero."
-LEAST, MOST = 1e-30, 1e30  # weights: what is beyond could be lost in sums and quotients of float32
+# weights: what is beyond could be lost in sums and quotients of float32, whose 1e30 is a bit more
+LEAST, MOST = 1e-30, float(np.float32(1e30))
 _WEIGHTS_ALLOWED = ("allowed are finite numbers from 0 up",) * 2
 
 
@@ -43,7 +44,7 @@ def with_numbers(raw: RawEntries, option: ScaleOption) -> RawEntries:
     """The entries with a weight above zero, with numbers for values and weights."""
     what = "successes" if raw.counts else "value"
     raw = replace(raw, values=_numbers(raw, raw.values, what, allowed(option)))
-    return raw if raw.weights is None else _weighted(raw)
+    return raw if raw.weights is None or raw.weighed else _weighted(raw)
 
 
 def _numbers(

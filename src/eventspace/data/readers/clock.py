@@ -72,7 +72,9 @@ class Clock(NamedTuple):
             check_jump(self.known, newest, place)
         else:
             self._check_fading(times, place)
-        unit = 1.0 if raw.weights is None else float(raw.weights.mean(dtype=np.float64))
+        unit = 1.0
+        if raw.weights is not None:  # sorted, for the order of the rows must not matter
+            unit = float(np.sort(raw.weights).mean(dtype=np.float64))
         return Forgetting(self.half_life, newest, unit)
 
     def _in_another_unit(self, newest: float, place: str) -> UserError:
@@ -108,6 +110,8 @@ class Clock(NamedTuple):
                 f"leave it out, or state a longer half-life than {life}."
             )
         older = times[times < fading.now]
+        if len(older) <= LITTLE * n:
+            return
         left = float(fading.weights(older, None).sum(dtype=np.float64))
         doubt = f" Is it right, and the half-life, {life}, long enough, and in the times' unit?"
         beside = f"{newest}. Beside it the {len(older):,} older ratings"

@@ -57,7 +57,8 @@ class RawEntries:
     ``rows`` is where an entry stood in the caller's data, None if they stand there in this order,
     and ``table`` says where such a row is. With ``counts`` the values are successes and the weights
     trials. Without ``valued`` nobody has said them: every row is a yes. ``times`` are when the
-    entries were made, where they are to fade.
+    entries were made, where they are to fade. The weights of observations are ``weighed``: they
+    were checked before they faded.
     """
 
     user_ids: Ids
@@ -72,6 +73,7 @@ class RawEntries:
     library: str = "pandas"
     table: Table | None = None
     times: npt.NDArray[np.float64] | None = None
+    weighed: bool = False
 
     @property
     def in_text(self) -> bool:
