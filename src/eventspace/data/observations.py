@@ -286,14 +286,13 @@ class Observations:
         if not self.weighted:
             return self
         unit = unit or self.mean_weight
-        with np.errstate(over="ignore", under="ignore"):
-            weights = (
-                entries.weight / np.float32(unit) for entries in (self.by_user, self.by_item)
-            )
-            by_user, by_item = (
-                entries._replace(weight=kept_weights(weight), missing=entries.missing / unit)
-                for entries, weight in zip((self.by_user, self.by_item), weights, strict=True)
-            )
+
+        def in_unit(entries: Entries) -> Entries:
+            with np.errstate(over="ignore"):  # beyond what float32 holds is the most that it holds
+                weight = kept_weights(entries.weight / np.float32(unit))
+            return entries._replace(weight=weight, missing=entries.missing / unit)
+
+        by_user, by_item = in_unit(self.by_user), in_unit(self.by_item)
         return replace(self, by_user=by_user, by_item=by_item, missing=self.missing / unit)
 
     def to_unit(self, values: Any) -> npt.NDArray[np.float64]:

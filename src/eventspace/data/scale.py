@@ -74,7 +74,8 @@ def from_unit(p: Any, scale: Scale) -> npt.NDArray[np.float64]:
     """Probabilities as values in the caller's unit."""
     lo, hi = scale
     p = np.asarray(p, dtype=np.float64)
-    return np.where(p == 1.0, hi, lo + p * (hi - lo))  # the sum may miss hi by rounding
+    values = lo + p * (hi - lo)
+    return np.where(p <= 1.0, np.minimum(values, hi), values)  # a sum may exceed hi by rounding
 
 
 def stored(values: npt.NDArray[Any], scale: Scale) -> npt.NDArray[np.float32]:
