@@ -75,7 +75,8 @@ def from_unit(p: Any, scale: Scale) -> npt.NDArray[np.float64]:
     lo, hi = scale
     p = np.asarray(p, dtype=np.float64)
     values = lo + p * (hi - lo)
-    return np.where(p <= 1.0, np.minimum(values, hi), values)  # a sum may exceed hi by rounding
+    within = np.where(p <= 1.0, np.minimum(values, hi), values)  # a sum may exceed hi by rounding
+    return np.asarray(within)
 
 
 def stored(values: npt.NDArray[Any], scale: Scale) -> npt.NDArray[np.float32]:
