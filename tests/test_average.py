@@ -385,8 +385,9 @@ def test_the_mean_of_an_interval_is_a_probability() -> None:
 
 
 def test_predictions_keep_within_the_scale() -> None:
-    for lo in np.arange(-50, 50, 7) / 10:
-        for hi in lo + np.arange(1, 60, 4) / 10:
+    ends = np.arange(-50, 50, 3) / 10
+    for lo in ends:
+        for hi in ends[ends > lo]:
             found = from_unit(np.array([0.0, 0.5, np.nextafter(1.0, 0.0), 1.0, 2.0]), (lo, hi))
             assert found[0] == lo
             assert lo < found[1] < hi

@@ -76,14 +76,15 @@ def test_nobody_waits_for_what_another_is_still_sent(model, tmp_path, capsys) ->
     command = [*COMMAND, "update", str(model), "-"]
     slow = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     assert slow.stdin is not None
-    slow.stdin.write(b"user,item,rating\n")
-    slow.stdin.flush()
-    done = in_process(["update", model, written(tmp_path / "a.csv", NEW_USER)], capsys)
-    assert "waiting" not in done.err
+    slow.stdin.write(NEW_USER.encode() + 20_000 * b"b,i0,2\n")  # it is read: no pipe holds so much
+    new = str(written(tmp_path / "c.csv", NEW_USER.replace("a,i0", "c,i0")))
+    quick = [*COMMAND, "update", str(model), new]
+    done = subprocess.run(quick, stderr=subprocess.PIPE, text=True, timeout=120, check=True)
+    assert "waiting" not in done.stderr
     assert slow.poll() is None
-    slow.communicate(b"b,i0,2\n")
+    slow.communicate()
     assert slow.returncode == 0
-    assert {"a", "b"} < set(load(model).user_ids)
+    assert {"a", "b", "c"} < set(load(model).user_ids)
 
 
 @pytest.mark.parametrize("life", [None, "30D"])
