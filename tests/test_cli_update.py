@@ -71,7 +71,7 @@ def test_updates_of_one_model_wait_for_their_turn(model, output, tmp_path, capsy
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no turns")
-def test_nobody_waits_for_what_another_is_still_sent(model, tmp_path, capsys) -> None:
+def test_nobody_waits_for_what_another_is_still_sent(model, tmp_path) -> None:
     """A table that comes through a pipe is read before it is its turn."""
     command = [*COMMAND, "update", str(model), "-"]
     slow = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
