@@ -368,7 +368,7 @@ def test_one_rating_of_any_weight_does_not_speak_for_the_others(model, world, we
 
 @pytest.mark.parametrize("trials", [100, 10_000])
 def test_no_more_is_expected_than_numbers_in_their_range_can_scatter(world, trials: int) -> None:
-    """What many trials leave is not all their noise, and one trial has not so many times it."""
+    """The error that many trials leave is mostly misfit, and misfit does not grow with fewer."""
     rng = np.random.default_rng(0)
     chance = np.clip((world.pmf @ world.bits.T) + rng.normal(0, 0.05, (120, 60)), 0.05, 0.95)
     u, i = (at.ravel() for at in np.indices(chance.shape))
